@@ -36,6 +36,18 @@ const listens = handler({
   },
 });
 
+/** Ends when its race is lost, although a listener before the last one throws. */
+const throwing = (name: string, listen: (signal: any) => void) =>
+  handler({
+    name,
+    execute: async (_value, ctx) => {
+      listen(ctx.signal);
+      await new Promise<void>((done) => ctx.signal.addEventListener("abort", () => done()));
+      await ctx.request.pushState("ran", name);
+      return "late";
+    },
+  });
+
 /** A chain is tried twice; the types of the framework do not know that yet. */
 const twice = { retry: { maxAttempts: 2, baseDelayMs: 1 } };
 
@@ -132,6 +144,29 @@ export default defineFlow({
           .step(onceMore)
           .map((value, ctx) => ({ value, ran: ctx.request.state.ran })),
       ),
+    },
+    raceThrows: {
+      block: chain("raceThrows")
+        .race([
+          plus("fast", 1, 5),
+          throwing("onabort", (signal) => { signal.onabort = () => { throw new Error("no"); }; }),
+          throwing("listener", (signal) => signal.addEventListener("abort", () => { throw Object.create(null); })),
+          throwing("replaced", (signal) => { signal.onabort = () => { throw new Error("never"); }; signal.onabort = null; }),
+        ])
+        .map((value, ctx) => ({ value, ran: [...ctx.request.state.ran].sort() })),
+    },
+    raceNested: {
+      block: chain("raceNested")
+        .race([plus("fast", 1, 5), chain("around").race([listens, chain("deep").step(listens)])])
+        .map((value, ctx) => ({ value, ran: ctx.request.state.ran, mine: ctx.signal.aborted })),
+    },
+    raceLate: {
+      block: chain("raceLate")
+        .race([
+          plus("fast", 1, 5),
+          handler({ name: "late", execute: async (value, ctx) => { await pause(40); await ctx.request.pushState("ran", `${ctx.signal.aborted} ${ctx.signal.reason.name}`); return value; } }),
+        ])
+        .map((value, ctx) => ({ value, ran: ctx.request.state.ran })),
     },
     raceEmpty: { block: chain("raceEmpty").race([]) },
     raceOne: { block: chain("raceOne").race([plus("only", 1)]) },

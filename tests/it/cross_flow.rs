@@ -13,6 +13,16 @@ export default defineFlow({{ kind: "{kind}", actions: {{ go: {{ block: say }} }}
     )
 }
 
+/// The same declaration, not shared with other flows.
+fn isolated(declared: &str) -> String {
+    let of_resource = declared.replacen("scope: \"user\",", "scope: \"user\", flowIsolation: true,", 1);
+    match declared.split_once(':') {
+        Some(("user", _)) => format!("isolateUserState: true, {declared}"),
+        Some(("project", _)) => format!("isolateProjectState: true, {declared}"),
+        _ => of_resource,
+    }
+}
+
 /// What two flows declare, and what is said of the second if they cannot share it.
 const PAIRS: [(&str, &str, Option<&str>); 9] = [
     (
@@ -91,7 +101,12 @@ fn what_two_flows_cannot_share_is_refused_at_the_second() {
         assert_eq!((&error["file"], &error["line"]), (&json!("flows/b.ts"), &json!(4)), "{flows:#}");
         assert_ne!(ran.code, Some(0), "{ran}");
         assert!(ran.to_string().contains("CrossFlowSchemaConflictError"), "{ran}");
-        // Once one of them isolates its state, or is gone, the other runs.
+        // If one of them isolates its state, or its file is deleted, the other runs.
+        let place = place.file("flows/a.ts", &flow("a", &isolated(one)));
+        assert_eq!(place.get("run b go --user ada")["output"], "b", "{one}");
+        assert_eq!(place.get("run a go --user ada")["output"], "a", "{one}");
+        let place = place.file("flows/a.ts", &flow("a", one));
+        assert_ne!(place.ask("run b go --user ada").code, Some(0), "{one}");
         std::fs::remove_file(place.dir().join("flows/a.ts")).expect("it is there");
         assert_eq!(place.get("run b go --user ada")["output"], "b", "{two}");
     }

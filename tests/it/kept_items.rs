@@ -103,6 +103,33 @@ fn texts_and_calls_of_a_model_go_on_after_an_answer() {
     is_sound(&place);
 }
 
+/// The reasoning was done when the text followed it, but the model call was not: the resume asks the model again.
+#[test]
+fn a_reasoning_is_that_of_the_answer_beside_it_after_a_kill() {
+    let thinks = |reasoning: &str, text: &str, pause: u32| {
+        format!(
+            r#"{{ "generators": {{ "bot": [{{ "reasoning": "{reasoning}", "text": "{text}", "chunkMs": {pause} }}] }} }}"#
+        )
+    };
+    let slow = thinks("Old thought.", &"old ".repeat(2000), 100);
+    let place = Place::with_flow(FLOW).file("flows/main.mock.json", &slow);
+    let going = place.start("run main bot --user ada --session s --request r --mock --input 1");
+    place.until("that the reasoning is done", |place| {
+        let done = place.ask("events r --kind item_done");
+        (done.code == Some(0) && done.json().as_array().is_some_and(|all| !all.is_empty())).then_some(())
+    });
+    let before = items(&place, "reasoning", SAME);
+    assert_eq!(before.len(), 1);
+    going.kill();
+    let place = place.file("flows/main.mock.json", &thinks("New thought.", "New answer.", 0));
+    assert_eq!(place.ask("resume r --mock").code, Some(0));
+    assert_eq!(items(&place, "reasoning", SAME), before);
+    let shown = items(&place, "reasoning", &["summary", "status"]);
+    assert_eq!((&shown[0][0][0]["text"], &shown[0][1]), (&json!("New thought."), &json!("completed")), "{shown:#?}");
+    assert_eq!(items(&place, "message", &["content"])[0][0][0]["text"], "New answer.");
+    is_sound(&place);
+}
+
 /// In a replay there was no item of the question, and none of its answer.
 #[test]
 fn a_replay_sees_the_questions_of_its_request() {

@@ -80,7 +80,7 @@ struct Known {
     refusal: Option<LoadError>,
     /// Another file exports the same flow, and lists it.
     is_elsewhere: bool,
-    /// An earlier flow declares a state that both share in another way.
+    /// Its shared state conflicts with that of an earlier flow.
     clash: Option<LoadError>,
 }
 
@@ -149,24 +149,25 @@ impl Catalogue {
         self.found.whereabouts(loading.workspace, loading.folders)
     }
 
-    /// Takes over what came of a file.
+    /// Sets what a file came to. [`refuse`](Self::refuse) must follow when all files are loaded, because it compares
+    /// every flow with others.
     fn insert(&mut self, file: PathBuf, mut new: Entry) {
         if new.error.is_some() && new.held_back.is_none() {
             new.flows = self.entries.remove(&file).map(|known| known.flows).unwrap_or_default();
         }
         self.entries.insert(file, new);
-        self.refuse();
     }
 
-    /// Finds the flows that cannot stand beside others.
+    /// Marks the flows that have the kind of another flow, and those whose shared state conflicts with that of an
+    /// earlier flow.
     fn refuse(&mut self) {
         self.refuse_doubles();
-        let stands = |known: &Known| known.refusal.is_none() && !known.is_elsewhere;
-        let flows = self.entries.values().flat_map(|entry| &entry.flows).filter(|known| stands(known));
+        let is_listed = |known: &Known| known.refusal.is_none() && !known.is_elsewhere;
+        let flows = self.entries.values().flat_map(|entry| &entry.flows).filter(|known| is_listed(known));
         let flows = flows.map(|Known { loaded_flow: own, .. }| (&own.flow, own.bundle.file.as_str()));
-        let mut clashes = cross_flow::clashes(flows).into_iter();
+        let mut conflicts = cross_flow::conflicts(flows).into_iter();
         for known in self.entries.values_mut().flat_map(|entry| &mut entry.flows) {
-            known.clash = if stands(known) { clashes.next().flatten() } else { None };
+            known.clash = if is_listed(known) { conflicts.next().flatten() } else { None };
         }
     }
 

@@ -239,6 +239,7 @@ impl Workspace {
             owners: Owners::new(move |owner| locks.get().map_or(Liveness::Unknown, |locks| locks.liveness_now(owner))),
             on_busy: on_busy(options.on_busy, Some((notices.clone(), name.clone()))),
             on_damaged: damage::listener(options.on_damaged),
+            time_zone: Some(script::own_time_zone()),
             ..Options::default()
         };
         let refusal = trusted::refusal(options.consent, &dir, &config);

@@ -156,6 +156,7 @@ impl Store {
     /// first, which costs time and space proportional to its size.
     pub fn open(place: impl Into<DataPlace>, options: Options) -> Result<Store, OpenError> {
         let place = place.into();
+        place.set_time_zone(options.time_zone.as_deref());
         let Some(path) = place.file().filter(|_| options.access == Access::ReadOnly) else {
             return Store::open_here(&place, options);
         };

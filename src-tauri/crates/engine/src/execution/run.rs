@@ -288,7 +288,7 @@ impl Run {
         self.recorder.record(Some(&frame.path), frame.attempt, kind)
     }
 
-    /// Sets who fires the signals of the branches of races. Must be called before any block runs, at most once.
+    /// Sets the object that fires the signals of race branches. Must be called before any block runs, at most once.
     pub fn set_race_signals(&self, signals: Box<dyn RaceSignals>) {
         let _ = self.race_signals.set(signals);
     }

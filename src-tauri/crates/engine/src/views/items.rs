@@ -202,29 +202,31 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let mut snapshots = snapshots(request, events, live);
     let mut items: Vec<Item> = Vec::new();
     let mut keyed: HashMap<String, usize> = HashMap::new();
-    // Items still in progress, by the event that added them.
+    // Items that may change after they were added, by the event that added them: those added in progress, which a
+    // block that resumes continues even if they are done, and components and messages without a key.
+    let mut changeable: HashMap<Seq, usize> = HashMap::new();
+    // Those added in progress that are not done.
     let mut open: HashMap<Seq, usize> = HashMap::new();
-    // Components and messages without a key, whose data and content may change after they are done.
-    let mut replaceable: HashMap<Seq, usize> = HashMap::new();
     let mut index = 0;
     for event in events.iter() {
         match &event.kind {
             EventKind::ItemDelta { of, text } => {
-                if let Some(at) = open.get(of).or_else(|| replaceable.get(of)) {
+                if let Some(at) = changeable.get(of) {
                     grow(&mut items[*at], text);
                 }
                 continue;
             }
             EventKind::ItemUpdated { of, patch } => {
-                if let Some(at) = open.get(of).or_else(|| replaceable.get(of)) {
+                if let Some(at) = changeable.get(of) {
                     items[*at].payload.extend(patch.clone());
                 }
                 continue;
             }
             EventKind::ItemDone { of, status, patch } => {
-                if let Some(at) = open.remove(of) {
-                    items[at].payload.extend(patch.clone());
-                    items[at].status = *status;
+                if let Some(at) = changeable.get(of) {
+                    items[*at].payload.extend(patch.clone());
+                    items[*at].status = *status;
+                    open.remove(of);
                 }
                 continue;
             }
@@ -259,8 +261,9 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         }
         if new.status == ItemStatus::InProgress {
             open.insert(event.seq, items.len());
+            changeable.insert(event.seq, items.len());
         } else if ["component", "message"].contains(&new.item_type.as_str()) && new.key.is_none() {
-            replaceable.insert(event.seq, items.len());
+            changeable.insert(event.seq, items.len());
         }
         items.push(Item {
             id: format!("item_{}_{}_{}", new.item_type, request, event.seq),

@@ -1,6 +1,8 @@
 //! View: what a request asked of somebody outside, and what came of it.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound::{Excluded, Included};
+use std::ops::Range;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -11,7 +13,7 @@ use super::detached::Detached;
 use super::replay_order::ReplayOrder;
 use crate::model::event::{CaughtBy, Event, EventKind, Outcome, Seq};
 use crate::model::identity::InstanceId;
-use crate::model::path::{background_task, is_at_or_inside};
+use crate::model::path::{background_task, is_at_or_inside, range_inside};
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus};
 
 /// A question.
@@ -42,6 +44,7 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
         return found;
     }
     let mut places: HashMap<String, usize> = HashMap::new();
+    let mut by_path = ByPath::default();
     // The questions of tries that failed and that another try followed.
     let mut of_earlier_tries: HashSet<usize> = HashSet::new();
     let mut left = Detached::default();
@@ -55,6 +58,7 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
             (EventKind::BlockFinished { .. }, Some(path)) if left.has(path, event.attempt) => {}
             (EventKind::Suspended(asking), Some(path)) => {
                 places.insert(asking.id.clone(), found.len());
+                by_path.0.entry(path.clone()).or_default().push(found.len());
                 found.push(Suspension {
                     asking: asking.clone(),
                     path: path.clone(),
@@ -86,25 +90,29 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                 // What rescues a block that failed ends it.
                 let rescued = parents.get(&(path, event.attempt)).filter(|around| failed.contains(**around));
                 let arm = rescued.and_then(|around| InstanceId::parse(around)).map_or(&**path, |around| around.path);
-                drop_where(&mut found, |asked| is_around(path, asked) || has_lost(asked, arm));
+                expire(&mut found, by_path.around(path));
+                expire(&mut found, by_path.losers(arm));
             }
             (kind, Some(path)) if is_tried_again(kind) => {
                 // The next try asks anew.
-                let earlier = found.iter().enumerate().filter(|(_, one)| is_around(path, &one.path));
-                of_earlier_tries.extend(earlier.map(|(at, _)| at));
-                drop_where(&mut found, |asked| is_around(path, asked));
+                let earlier = by_path.around(path);
+                of_earlier_tries.extend(&earlier);
+                expire(&mut found, earlier);
             }
             (EventKind::BlockFinished { outcome: Outcome::Failed, caught, .. }, Some(path)) => {
                 if *caught == Some(CaughtBy::Rescue) {
                     failed.insert(InstanceId { path, attempt: event.attempt }.to_string());
                 }
-                drop_where(&mut found, |asked| is_around(path, asked));
+                expire(&mut found, by_path.around(path));
             }
             (EventKind::BlockStarted { parent, .. }, Some(path)) => {
                 parents.extend(parent.as_deref().map(|parent| ((path, event.attempt), parent)));
-                drop_where(&mut found, |asked| gives_way(asked, path));
+                expire(&mut found, by_path.replaced_by(path));
             }
-            (EventKind::RequestFinished { .. }, _) => drop_where(&mut found, |_| true),
+            (EventKind::RequestFinished { .. }, _) => {
+                let all = (0..found.len()).collect();
+                expire(&mut found, all);
+            }
             _ => {}
         }
     }
@@ -157,29 +165,93 @@ pub fn answered(events: &[Event]) -> Vec<AnsweredQuestion<'_>> {
     asked.into_values().filter(|question| answered.contains(&*question.asking.id)).collect()
 }
 
-/// Nobody waits any more for the pending questions of these paths.
-fn drop_where(found: &mut [Suspension], is_moot: impl Fn(&str) -> bool) {
-    let pending = |one: &&mut Suspension| one.status == SuspensionStatus::Pending;
-    for one in found.iter_mut().filter(pending).filter(|one| is_moot(&one.path)) {
-        one.status = SuspensionStatus::Expired;
-        one.is_moot = true;
+/// The block that these questions belong to no longer waits for those that are pending.
+fn expire(found: &mut [Suspension], questions: Vec<usize>) {
+    for at in questions {
+        let one = &mut found[at];
+        if one.status == SuspensionStatus::Pending {
+            one.status = SuspensionStatus::Expired;
+            one.is_moot = true;
+        }
     }
 }
 
-/// Whether a block that ended stands around the one that asked. A chain ends before the work beside it.
-fn is_around(ended: &str, asked: &str) -> bool {
-    is_at_or_inside(asked, ended) && background_task(asked).is_none_or(|task| task.len() <= ended.len())
+/// The questions by the paths of the blocks that asked.
+#[derive(Default)]
+struct ByPath(BTreeMap<Arc<str>, Vec<usize>>);
+
+impl ByPath {
+    /// The questions of blocks with paths in a range that a test accepts.
+    fn within(&self, Range { start, end }: Range<String>, is_wanted: impl Fn(&str) -> bool) -> Vec<usize> {
+        let known = self.0.range::<str, _>((Included(&*start), Excluded(&*end)));
+        known.filter(|(asked, _)| is_wanted(asked)).flat_map(|(_, questions)| questions.iter().copied()).collect()
+    }
+
+    /// The questions of a block that ended and of those inside it. A chain ends before the work beside it.
+    fn around(&self, ended: &str) -> Vec<usize> {
+        let is_ended = |asked: &str| background_task(asked).is_none_or(|task| task.len() <= ended.len());
+        let mut found = self.within(range_inside(ended), is_ended);
+        found.extend(self.0.get(ended).filter(|_| is_ended(ended)).into_iter().flatten());
+        found
+    }
+
+    /// The questions of a race that a block which ended well has won.
+    fn losers(&self, arm: &str) -> Vec<usize> {
+        let Some((race, _)) = arm.strip_suffix(']').and_then(|arm| arm.rsplit_once('[')) else { return Vec::new() };
+        if !race.rsplit('/').next().is_some_and(|last| last == "race" || last.starts_with("race~")) {
+            return Vec::new();
+        }
+        // `\` is the character after `[`.
+        self.within(format!("{race}[")..format!("{race}\\"), |asked| !is_at_or_inside(asked, arm))
+    }
+
+    /// The questions inside a chain whose rescue started.
+    fn replaced_by(&self, started: &str) -> Vec<usize> {
+        let Some((chain, last)) = started.rsplit_once('/') else { return Vec::new() };
+        if !last.starts_with("rescue:") {
+            return Vec::new();
+        }
+        self.within(range_inside(chain), |asked| {
+            let is_ended = background_task(asked).is_none_or(|task| task.len() <= chain.len());
+            is_ended && !is_at_or_inside(asked, started)
+        })
+    }
 }
 
-/// Whether a block that ended well won the race in which the question was asked.
-fn has_lost(asked: &str, arm: &str) -> bool {
-    let Some((race, _)) = arm.strip_suffix(']').and_then(|arm| arm.rsplit_once('[')) else { return false };
-    let is_race = race.rsplit('/').next().is_some_and(|last| last == "race" || last.starts_with("race~"));
-    is_race && asked.strip_prefix(race).is_some_and(|rest| rest.starts_with('[')) && !is_at_or_inside(asked, arm)
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-/// Whether the rescue of a chain takes the place of the block that asked.
-fn gives_way(asked: &str, started: &str) -> bool {
-    let Some((chain, last)) = started.rsplit_once('/') else { return false };
-    last.starts_with("rescue:") && asked != chain && is_around(chain, asked) && !is_at_or_inside(asked, started)
+    const PATHS: [&str; 8] = [
+        "root",
+        "root/race[0]",
+        "root/race[0]/step:a",
+        "root/race[10]",
+        "root/race~2[0]",
+        "root/rescue:b",
+        "root/step:a",
+        "root/work:c",
+    ];
+
+    #[track_caller]
+    fn assert_found(found: Vec<usize>, expected: &[&str]) {
+        let mut found: Vec<&str> = found.into_iter().map(|at| PATHS[at]).collect();
+        found.sort_unstable();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn questions_are_found_by_the_paths_of_their_blocks() {
+        let all = ByPath(PATHS.iter().enumerate().map(|(at, path)| (Arc::from(*path), vec![at])).collect());
+        assert_found(all.around("root/race[0]"), &["root/race[0]", "root/race[0]/step:a"]);
+        assert_found(all.around("root/work:c"), &["root/work:c"]);
+        assert_found(all.around("root"), &PATHS[..7]);
+        assert_found(all.losers("root/race[10]"), &["root/race[0]", "root/race[0]/step:a"]);
+        assert_found(all.losers("root/race[0]"), &["root/race[10]"]);
+        assert_found(all.losers("root/step:a"), &[]);
+        assert_found(all.losers("root/forEach:race[0]"), &[]);
+        let replaced = ["root/race[0]", "root/race[0]/step:a", "root/race[10]", "root/race~2[0]", "root/step:a"];
+        assert_found(all.replaced_by("root/rescue:b"), &replaced);
+        assert_found(all.replaced_by("root/step:a"), &[]);
+    }
 }

@@ -66,6 +66,7 @@ pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loadin
             let _ = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work);
         }
     });
+    crate::core::sync::lock(catalogue).refuse();
 }
 
 pub(crate) fn is_current(inputs: &[(PathBuf, String)]) -> bool {

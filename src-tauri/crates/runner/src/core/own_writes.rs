@@ -18,10 +18,20 @@ impl OwnWrites {
         }
     }
 
-    /// Whether a file is as this process wrote it.
+    /// Returns whether a file has the content that this process wrote last. Once it has not, the write no longer
+    /// counts: if another program later writes the same content, that is a change.
     pub(crate) fn is_own(&self, file: &Path) -> bool {
-        let Some(written) = real(file).and_then(|real| lock(&self.0).get(&real).copied()) else { return false };
-        std::fs::read(file).is_ok_and(|content| blake3::hash(&content) == written)
+        let Some(real) = real(file) else { return false };
+        let Some(written) = lock(&self.0).get(&real).copied() else { return false };
+        let is_own = std::fs::read(file).is_ok_and(|content| blake3::hash(&content) == written);
+        if !is_own {
+            let mut known = lock(&self.0);
+            // While the file was read, this process may have noted its next write.
+            if known.get(&real) == Some(&written) {
+                known.remove(&real);
+            }
+        }
+        is_own
     }
 }
 
@@ -46,7 +56,13 @@ mod tests {
         assert!(writes.is_own(&file) && writes.is_own(&folder.path().join(".").join("report.xml")));
         std::fs::write(&file, "another").unwrap();
         assert!(!writes.is_own(&file));
+        std::fs::write(&file, "one").unwrap();
+        assert!(!writes.is_own(&file), "another program wrote the same content again");
+        writes.note(&file, b"one");
+        assert!(writes.is_own(&file));
         std::fs::remove_file(&file).unwrap();
         assert!(!writes.is_own(&file));
+        std::fs::write(&file, "one").unwrap();
+        assert!(!writes.is_own(&file), "another program made the file again");
     }
 }

@@ -46,16 +46,16 @@ pub(crate) struct ScriptRaceSignals(pub(crate) Weak<Vm>);
 
 impl RaceSignals for ScriptRaceSignals {
     fn begin(&self, branches: &[String]) {
-        self.tell("beginRace", branches);
+        self.call_host("beginRace", branches);
     }
 
     fn stop(&self, branches: &[String]) {
-        self.tell("stopLosers", branches);
+        self.call_host("stopLosers", branches);
     }
 }
 
 impl ScriptRaceSignals {
-    fn tell(&self, function: &str, branches: &[String]) {
+    fn call_host(&self, function: &str, branches: &[String]) {
         let Some(vm) = self.0.upgrade() else { return };
         // Fails if the runtime has failed: then no listener is left.
         let _ = vm.enter(|_, host| host.get::<_, Function>(function)?.call::<_, ()>((branches.to_vec(),)));

@@ -80,6 +80,8 @@ pub struct Options {
     pub skip_removals: bool,
     /// Whether the database may be changed.
     pub access: Access,
+    /// The name of the time zone whose days are counted on a server; without one, that of the server.
+    pub time_zone: Option<String>,
 }
 
 /// Whether a database may be changed.

@@ -210,14 +210,6 @@ pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, Op
     Ok(Connection::Postgres(Box::new(session)))
 }
 
-/// The name of this machine's time zone, or the rule that `TZ` holds in its place.
-fn time_zone_here() -> Option<String> {
-    let Ok(set) = std::env::var("TZ") else { return iana_time_zone::get_timezone().ok() };
-    let set = set.strip_prefix(':').unwrap_or(&set);
-    let name = set.split_once("/zoneinfo/").map_or(set, |(_, name)| name);
-    Some(if name.is_empty() { "UTC".to_owned() } else { name.to_owned() })
-}
-
 /// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends.
 fn settings(server: &Server, access: Access) -> Settings {
     let mut settings = format!(
@@ -225,9 +217,9 @@ fn settings(server: &Server, access: Access) -> Settings {
          SET idle_in_transaction_session_timeout = '20s'; SET standard_conforming_strings = on;",
         server.schema
     );
-    // Days are those of this machine, if the server knows its time zone.
+    // The server may not know the zone.
     let mut time_zone = String::new();
-    if let Some(zone) = time_zone_here()
+    if let Some(zone) = server.time_zone.get()
         && zone.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/_+-,.:<>".contains(&byte))
     {
         time_zone = format!("SET TIME ZONE '{zone}'");
@@ -338,4 +330,25 @@ fn upgrade(connection: &Connection, found: u32) -> std::result::Result<(), Store
     transaction.commit()?;
     session.set_format(FORMAT.into());
     Ok(())
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test")]
+mod tests {
+    use super::*;
+    use crate::sql::DataPlace;
+
+    #[test]
+    fn sessions_have_the_time_zone_of_the_options() {
+        let wanted = |zone: Option<&str>| {
+            let place = DataPlace::parse("postgres://ada@localhost/data".as_ref()).unwrap();
+            let DataPlace::Server(server) = place else { unreachable!("an address of a server") };
+            zone.into_iter().for_each(|zone| server.time_zone.set(zone.to_owned()).unwrap());
+            settings(&server, Access::ReadWrite).wanted
+        };
+        assert_eq!(wanted(Some("America/New_York")), "SET TIME ZONE 'America/New_York'");
+        assert_eq!(wanted(Some("<-03>3")), "SET TIME ZONE '<-03>3'");
+        assert_eq!(wanted(Some("x'; DROP TABLE job")), "");
+        assert_eq!(wanted(None), "");
+    }
 }

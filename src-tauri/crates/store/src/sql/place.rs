@@ -43,6 +43,8 @@ pub struct Server {
     pub(crate) has_read: AtomicBool,
     /// What encrypts connections.
     pub(crate) connector: MakeRustlsConnect,
+    /// The time zone of sessions; that of the server if it is not set.
+    pub(crate) time_zone: OnceLock<String>,
     /// The address without the password, for people.
     label: PathBuf,
 }
@@ -63,6 +65,14 @@ impl fmt::Debug for Server {
 }
 
 impl DataPlace {
+    /// Sets the time zone of the sessions of a server. A place that is opened again keeps its zone, because its sessions
+    /// are reused.
+    pub(crate) fn set_time_zone(&self, zone: Option<&str>) {
+        if let (DataPlace::Server(server), Some(zone)) = (self, zone) {
+            let _ = server.time_zone.set(zone.to_owned());
+        }
+    }
+
     /// Reads `--data`: an address of a server (`postgres://user@host/database?schema=name`), or a file. The error says
     /// what is wrong with the address, without its password.
     pub fn parse(text: &Path) -> Result<DataPlace, String> {
@@ -236,6 +246,7 @@ impl Server {
             open_password_file,
             has_read: AtomicBool::default(),
             connector,
+            time_zone: OnceLock::new(),
             label: label.into(),
         })
     }

@@ -39,13 +39,17 @@ pub struct SharedClash {
 }
 
 impl SharedState {
-    /// Returns a field that two declarations of one state do not both accept.
-    pub fn clash(&self, other: &SharedState) -> Option<SharedClash> {
-        let (these, those) = (self.schema["properties"].as_object()?, other.schema["properties"].as_object()?);
-        these.iter().find_map(|(name, shape)| {
-            let found = clash(shape, those.get(name)?)?;
-            Some(SharedClash { field: format!("{name}{}", found.path), one: found.one, two: found.two })
-        })
+    /// Returns the fields that it declares, with the JSON Schema of each.
+    pub fn fields(&self) -> impl Iterator<Item = (&str, &Value)> {
+        self.schema["properties"].as_object().into_iter().flatten().map(|(name, shape)| (name.as_str(), shape))
+    }
+}
+
+impl SharedClash {
+    /// Returns the clash of two declarations of one field, if no value is valid for both.
+    pub fn of(field: &str, one: &Value, two: &Value) -> Option<SharedClash> {
+        let found = clash(one, two)?;
+        Some(SharedClash { field: format!("{field}{}", found.path), one: found.one, two: found.two })
     }
 }
 

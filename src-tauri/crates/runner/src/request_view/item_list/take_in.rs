@@ -175,7 +175,7 @@ impl ItemList {
 
     fn grow(&mut self, _seq: u32, of: u32, act: impl FnOnce(&mut Growth, u64)) {
         let Some(at) = self.entry_at(of) else { return };
-        let Some(growth) = self.growing.get_mut(&at).filter(|growth| growth.done.is_none()) else { return };
+        let Some(growth) = self.growing.get_mut(&at) else { return };
         let length = growth.pieces.last().map_or(0, |(_, length)| *length);
         act(growth, length);
         if self.is_shown(at) {
@@ -203,7 +203,8 @@ impl ItemList {
                 growth.pieces.clear();
                 growth.pieces.push((seq, text as u64));
             }
-            growth.done = is_done.then_some(seq);
+            // A block that resumes may continue an item that is done, which keeps its status.
+            growth.done = growth.done.or(is_done.then_some(seq));
         });
     }
 

@@ -14,6 +14,17 @@ export function inspect(value: unknown): string {
   }
 }
 
+/** A thrown value on one line, without its stack. Never throws. */
+export function describeThrown(error: unknown): string {
+  caught(error);
+  try {
+    return String(error);
+  } catch {
+    // An object without a prototype has no text, and `toString` may throw.
+    return inspect(error);
+  }
+}
+
 function look(value: unknown): string {
   if (value instanceof Error) caught(value);
   if (value instanceof Error) return value.stack ? `${String(value)}\n${value.stack}` : String(value);

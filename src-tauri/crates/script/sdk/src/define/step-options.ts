@@ -2,7 +2,7 @@
 // (SEMANTICS §3.7).
 
 import { describeValue, needFunction, type Fn } from '../base/arguments';
-import { caught } from '../base/host';
+import { describeThrown } from '../base/inspect';
 import { standsFor } from '../base/sources';
 import { runUnder } from '../globals/step-signals';
 import { Signal } from '../globals/web';
@@ -68,8 +68,7 @@ function settledOf(given: unknown, where: string): Fn {
     try {
       await tell(ctx, outcome);
     } catch (error) {
-      caught(error);
-      console.warn(`${where} threw, which changes nothing: ${String(error)}`);
+      console.warn(`${where} threw, which changes nothing: ${describeThrown(error)}`);
     }
   };
   return standsFor(call as unknown as Fn, given);

@@ -1,12 +1,19 @@
 // The signals that steps and races give to what they run, by the paths of their blocks (SEMANTICS §3.3, §3.7). One
 // runtime runs one request, so a path names one block.
 
+import { describeThrown } from '../base/inspect';
 import { requestSignal, Signal } from './web';
+
+declare const console: { warn(text: string): void };
 
 /** The last segment of the path of a branch of a race. */
 const BRANCH = /^race(~\d+)?\[\d+\]$/;
 
 const signals = new Map<string, Signal>();
+/** Removes the listener of a branch's signal on the signal around it. */
+const releases = new Map<string, () => void>();
+/** The branches that have lost, and the reason of their signals. */
+const lost = new Map<string, Error>();
 let hasRaces = false;
 
 /** Called when a race is defined: its branches have signals of their own. */
@@ -33,24 +40,54 @@ function find(path: string): Signal {
     const end = at.lastIndexOf('/');
     const around = end < 0 ? undefined : at.slice(0, end);
     if (BRANCH.test(at.slice(end + 1))) {
-      const signal = Signal.any([around === undefined ? requestSignal : find(around)]);
-      signals.set(at, signal);
-      return signal;
+      const reason = lost.get(at);
+      return reason ? Signal.abort(reason) : signalOfBranch(at, around === undefined ? requestSignal : find(around));
     }
     if (around === undefined) return requestSignal;
     at = around;
   }
 }
 
-/** Called by Rust when the branches of a race run again in another attempt of their chain. */
-export function beginRace(branches: string[]): void {
-  const isInside = (path: string) => branches.some((branch) => path === branch || path.startsWith(`${branch}/`));
-  for (const path of [...signals.keys()]) if (isInside(path)) signals.delete(path);
+function signalOfBranch(path: string, around: Signal): Signal {
+  if (around.aborted) return around;
+  const signal = new Signal();
+  const fire = (): void => Signal.stop(signal, around.reason);
+  around.addEventListener('abort', fire);
+  signals.set(path, signal);
+  releases.set(path, () => around.removeEventListener('abort', fire));
+  return signal;
 }
 
-/** Called by Rust when another branch has won: these are told, and end by themselves. */
+/**
+ * Called by Rust when the branches of a race run again in another attempt of their chain. Work of the earlier attempt
+ * may still run under the signals of that attempt, so those are not released.
+ */
+export function beginRace(branches: string[]): void {
+  for (const branch of branches) {
+    signals.delete(branch);
+    releases.delete(branch);
+    lost.delete(branch);
+  }
+}
+
+/**
+ * Called by Rust when another branch has won. Fires the signals of these branches; it does not stop them. That of the
+ * winner stays, because work that the branch started may run until the request ends.
+ */
 export function stopLosers(branches: string[]): void {
   const error = new Error('Another branch of the race has succeeded');
   error.name = 'AbortError';
-  for (const branch of branches) Signal.stopAsListeners(find(branch), error);
+  for (const branch of branches) {
+    lost.set(branch, error);
+    const signal = signals.get(branch);
+    if (!signal) continue;
+    releases.get(branch)?.();
+    releases.delete(branch);
+    signals.delete(branch);
+    try {
+      Signal.stopAsListeners(signal, error);
+    } catch (thrown) {
+      console.warn(`the signal of ${branch} could not be fired: ${describeThrown(thrown)}`);
+    }
+  }
 }

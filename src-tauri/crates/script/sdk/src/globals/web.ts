@@ -2,7 +2,8 @@
 //
 // Must not: reach outside. URLs are taken apart by the host's parser, which follows the standard.
 
-import { ask, caught, currentToken, native, runAs } from '../base/host';
+import { ask, currentToken, native, runAs } from '../base/host';
+import { describeThrown } from '../base/inspect';
 
 declare const console: { warn(text: string): void };
 
@@ -225,17 +226,27 @@ function callSafely(listener: Listener, event: Parameters<Listener>[0]): void {
   try {
     listener(event);
   } catch (error) {
-    caught(error);
-    console.warn(`a listener of ctx.signal threw, which changes nothing: ${String(error)}`);
+    console.warn(`a listener of ctx.signal threw, which changes nothing: ${describeThrown(error)}`);
   }
 }
 
 class Signal {
   aborted = false;
   reason: unknown = undefined;
-  onabort: Listener | null = null;
-  /** With the call that added each. */
+  /** Each with the call that added it. */
   #listeners = new Map<Listener, number>();
+  #onabort: Listener | null = null;
+  readonly #callOnabort: Listener = (event) => this.#onabort?.(event);
+
+  get onabort(): Listener | null {
+    return this.#onabort;
+  }
+  /** A function that replaces another one is called in its place, as the call that set it. */
+  set onabort(value: unknown) {
+    this.#onabort = typeof value === 'function' ? (value as Listener) : null;
+    if (this.#onabort) this.#listeners.set(this.#callOnabort, currentToken());
+    else this.#listeners.delete(this.#callOnabort);
+  }
 
   addEventListener(type: string, listener: Listener): void {
     if (type === 'abort' && !this.#listeners.has(listener)) this.#listeners.set(listener, currentToken());
@@ -253,7 +264,6 @@ class Signal {
     signal.aborted = true;
     signal.reason = reason === undefined ? abortError() : reason;
     const event = { type: 'abort' as const, target: signal };
-    signal.onabort?.(event);
     for (const [listener, token] of [...signal.#listeners]) {
       if (asListeners) runAs(token, () => callSafely(listener, event));
       else listener(event);

@@ -1,7 +1,7 @@
 //! Several blocks at once: `parallel`, `stepAll`, `stepAny`, `race`, `forEach` (SEMANTICS §3.3).
 //!
 //! Branches that have started are never cancelled: an operation ends when all of them have ended, so that none still
-//! runs when the next step starts. Those that have lost a race are told by their signal.
+//! runs when the next step starts. When a race is won, the signals of the other branches fire.
 
 use std::rc::Rc;
 use std::task::Poll;

@@ -225,14 +225,14 @@ mod tests {
     use super::*;
 
     /// A record of an operation that has these functions.
-    fn recorded(functions: &[(&str, String)]) -> RecordedOperation {
+    fn recorded(functions: &[(String, String)]) -> RecordedOperation {
         let mut operation = RecordedOperation::default();
         functions.iter().for_each(|(role, source)| operation.source.add_function(role, source.as_str().into()));
         operation.add(1, true, true);
         operation
     }
 
-    /// How many sources are compared to follow the records of a version through a later one.
+    /// How many classes and shapes are looked at to follow the records of a version through a later one.
     fn compared(first: &BTreeMap<u32, RecordedOperation>, later: &BTreeMap<u32, RecordedOperation>) -> usize {
         COMPARED.set(0);
         assign_group(&[(0, first), (1, later)], &BTreeMap::new(), None).expect("none is ambiguous");
@@ -240,18 +240,25 @@ mod tests {
     }
 
     /// The functions of an operation with a number, by their roles.
-    type Functions = fn(u32) -> Vec<(&'static str, String)>;
+    type Functions = fn(u32) -> Vec<(String, String)>;
 
     #[test]
     fn work_grows_with_the_number_of_operations() {
         let of = |count: u32, functions: Functions| -> BTreeMap<u32, RecordedOperation> {
             (1..=count).map(|number| (number, recorded(&functions(number)))).collect()
         };
-        let kinds: [Functions; 3] = [
+        fn part(role: impl ToString, source: impl ToString) -> (String, String) {
+            (role.to_string(), source.to_string())
+        }
+        let kinds: [Functions; 6] = [
             // All alike, all different, and all different in one of two parts.
-            |_| vec![("", "same".to_owned())],
-            |number| vec![("", number.to_string())],
-            |number| vec![("condition", "same".to_owned()), ("call", number.to_string())],
+            |_| vec![part("", "same")],
+            |number| vec![part("", number)],
+            |number| vec![part("condition", "same"), part("call", number)],
+            // Each has a part of its own: alone, beside one that all have alike, and beside one that differs.
+            |number| vec![part(number, "same")],
+            |number| vec![part("call", "same"), part(number, number)],
+            |number| vec![part("call", number), part(number, "same")],
         ];
         for functions in kinds {
             let moved = |count: u32| -> BTreeMap<u32, RecordedOperation> {

@@ -1,7 +1,7 @@
 //! Sources of operations, indexed: which operations have the source of another one is found without comparing it with
 //! each of them, because a chain may have thousands.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::flow::{Each, Operation, Step};
@@ -100,44 +100,61 @@ impl Source {
 /// The number of a class in its [`Sources`].
 pub(super) type Class = usize;
 
-/// Which parts a source has, and whether a factory makes its blocks.
-type Shape = (BTreeSet<Part>, bool);
-
 /// The operations of one group, by their numbers; those with equal sources are a class.
+#[derive(Default)]
 pub(super) struct Sources {
     classes: Vec<(Source, BTreeSet<u32>)>,
     by_number: HashMap<u32, Class>,
-    by_shape: HashMap<Shape, OfShape>,
+    all: ByFactory,
+    by_source: HashMap<(Part, PartSource), WithSource>,
+    shapes: Vec<Shape>,
 }
 
-/// The classes of one shape.
+/// Classes whose blocks are known before the flow runs, and those whose blocks a factory makes.
+type ByFactory = [Vec<Class>; 2];
+
+/// The classes that have a source in a part, and their shapes.
 #[derive(Default)]
-struct OfShape {
-    all: Vec<Class>,
-    by_part: HashMap<(Part, PartSource), Vec<Class>>,
+struct WithSource {
+    classes: ByFactory,
+    shapes: Vec<usize>,
+}
+
+/// The classes that have the same parts.
+struct Shape {
+    parts: BTreeSet<Part>,
+    by_source: HashMap<(Part, PartSource), Vec<Class>>,
 }
 
 impl Sources {
     pub(super) fn of(operations: impl Iterator<Item = (u32, Source)>) -> Sources {
         let mut known: HashMap<Source, Class> = HashMap::new();
-        let mut sources = Sources { classes: Vec::new(), by_number: HashMap::new(), by_shape: HashMap::new() };
+        let mut shapes: HashMap<BTreeSet<Part>, usize> = HashMap::new();
+        let mut sources = Sources::default();
         for (number, source) in operations {
-            let class = *known.entry(source).or_insert_with_key(|source| sources.add(source.clone()));
+            let class = *known.entry(source).or_insert_with_key(|source| sources.add(source.clone(), &mut shapes));
             sources.classes[class].1.insert(number);
             sources.by_number.insert(number, class);
         }
         sources
     }
 
-    fn add(&mut self, source: Source) -> Class {
+    fn add(&mut self, source: Source, shapes: &mut HashMap<BTreeSet<Part>, usize>) -> Class {
         let class = self.classes.len();
-        let shape = (source.parts.keys().cloned().collect(), source.is_from_factory);
-        let OfShape { all, by_part } = self.by_shape.entry(shape).or_default();
-        all.push(class);
-        for (part, sources) in &source.parts {
-            for one in sources {
-                by_part.entry((part.clone(), one.clone())).or_default().push(class);
+        let by_factory = usize::from(source.is_from_factory);
+        let shape = *shapes.entry(source.parts.keys().cloned().collect()).or_insert_with_key(|parts| {
+            self.shapes.push(Shape { parts: parts.clone(), by_source: HashMap::new() });
+            self.shapes.len() - 1
+        });
+        self.all[by_factory].push(class);
+        for key in keys(source.parts.iter()) {
+            let with_source = self.by_source.entry(key.clone()).or_default();
+            with_source.classes[by_factory].push(class);
+            let of_shape = self.shapes[shape].by_source.entry(key).or_default();
+            if of_shape.is_empty() {
+                with_source.shapes.push(shape);
             }
+            of_shape.push(class);
         }
         self.classes.push((source, BTreeSet::new()));
         class
@@ -155,14 +172,13 @@ impl Sources {
     /// Returns the classes of today's operations that have every source of a recorded one.
     pub(super) fn with_all_of(&self, recorded: &Source) -> BTreeSet<Class> {
         let mut found = BTreeSet::new();
-        for ((parts, is_from_factory), OfShape { all, by_part }) in &self.by_shape {
-            if recorded.required(*is_from_factory).any(|(part, _)| !parts.contains(part)) {
-                continue;
-            }
-            let listed = recorded.required(*is_from_factory).flat_map(|(part, wanted)| {
-                wanted.iter().map(|one| by_part.get(&(part.clone(), one.clone())).map_or(&[][..], Vec::as_slice))
+        for is_from_factory in [false, true] {
+            let by_factory = usize::from(is_from_factory);
+            let listed = keys(recorded.required(is_from_factory)).map(|key| {
+                let with_source = self.by_source.get(&key);
+                with_source.map_or(&[][..], |known| known.classes[by_factory].as_slice())
             });
-            let fewest = listed.min_by_key(|list| list.len()).unwrap_or(all);
+            let fewest = listed.min_by_key(|list| list.len()).unwrap_or(&self.all[by_factory]);
             found.extend(fewest.iter().copied().filter(|class| {
                 counted::add();
                 recorded.is_within(&self.classes[*class].0)
@@ -174,24 +190,52 @@ impl Sources {
     /// Returns up to `limit` classes of records with the same source in all parts that both have.
     pub(super) fn agreeing(&self, source: &Source, limit: usize) -> Vec<Class> {
         let mut found = Vec::new();
-        for ((parts, _), OfShape { by_part, .. }) in &self.by_shape {
-            // A class agrees in each of them, so that any of them lists it.
-            let lists = source.parts.iter().filter(|(part, _)| parts.contains(part)).map(|(part, own)| {
-                let lists = own.iter().filter_map(|one| by_part.get(&(part.clone(), one.clone())));
-                lists.flatten().copied().collect::<BTreeSet<Class>>()
-            });
-            let Some(fewest) = lists.min_by_key(BTreeSet::len) else { continue };
-            let agrees = fewest.into_iter().filter(|class| {
-                counted::add();
-                source.agrees(&self.classes[*class].0)
-            });
-            found.extend(agrees.take(limit - found.len()));
+        // Such a class has one of these sources, and those that few shapes have tell more.
+        let mut listed: Vec<&WithSource> =
+            keys(source.parts.iter()).filter_map(|key| self.by_source.get(&key)).collect();
+        listed.sort_by_key(|with_source| with_source.shapes.len());
+        let mut visited = HashSet::new();
+        for shape in listed.into_iter().flat_map(|with_source| &with_source.shapes) {
+            if found.len() >= limit {
+                break;
+            }
+            counted::add();
+            if visited.insert(shape) {
+                self.find_agreeing(&self.shapes[*shape], source, limit, &mut found);
+            }
         }
         found
     }
+
+    /// Adds the classes of one shape that agree with a source, until there are `limit`.
+    fn find_agreeing(&self, shape: &Shape, source: &Source, limit: usize, found: &mut Vec<Class>) {
+        // A class agrees in each common part, so the lists of any of these parts have it.
+        let common = source.parts.iter().filter(|(part, _)| shape.parts.contains(part));
+        let lists = common.map(|one| -> Vec<&Vec<Class>> {
+            keys(std::iter::once(one)).filter_map(|key| shape.by_source.get(&key)).collect()
+        });
+        let Some(fewest) = lists.min_by_key(|lists| lists.iter().map(|list| list.len()).sum::<usize>()) else { return };
+        let mut seen = HashSet::new();
+        for class in fewest.into_iter().flatten() {
+            if found.len() >= limit {
+                return;
+            }
+            counted::add();
+            if seen.insert(class) && source.agrees(&self.classes[*class].0) {
+                found.push(*class);
+            }
+        }
+    }
 }
 
-/// How many pairs of sources were compared, for tests of costs.
+/// Returns each source of each of these parts.
+fn keys<'s>(
+    parts: impl Iterator<Item = (&'s Part, &'s BTreeSet<PartSource>)>,
+) -> impl Iterator<Item = (Part, PartSource)> {
+    parts.flat_map(|(part, sources)| sources.iter().map(|one| (part.clone(), one.clone())))
+}
+
+/// How many classes and shapes were looked at, for tests of costs.
 pub(super) mod counted {
     #[cfg(test)]
     thread_local! {

@@ -59,7 +59,7 @@ impl ReplayCache {
         for path in forgotten {
             self.finished.remove(&path);
             self.reported_failures.remove(&path);
-            self.suspensions.forget_refusal(&path);
+            self.suspensions.forget_refusals(&path);
             // The generator failed with the last reply of its model, so the model is called again.
             if let Some(calls) = self.calls.get_mut(&path) {
                 calls.pop();

@@ -176,7 +176,11 @@ impl LogReader<'_> {
         }
         let key = (path.clone(), self.resumptions.run(path, event));
         replay_cache.pauses.read(&key, event);
-        if let EventKind::ItemAdded { .. } | EventKind::ItemUpdated { .. } | EventKind::ItemDone { .. } = &event.kind
+        if let EventKind::ItemAdded { .. }
+        | EventKind::ItemUpdated { .. }
+        | EventKind::ItemDone { .. }
+        | EventKind::EffectStarted { .. }
+        | EventKind::EffectFinished { .. } = &event.kind
             && let Some(open) = self.open.get_mut(&key)
         {
             open.begun.items.read(event);

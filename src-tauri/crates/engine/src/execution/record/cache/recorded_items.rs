@@ -3,8 +3,9 @@
 //! A block that goes on after an interruption shows them again from its top. It goes on with the items that the log
 //! has, so that they keep their ids and places. Must not decide whether a block goes on.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
 use crate::model::item::{ItemStatus, NewItem};
 
@@ -15,7 +16,7 @@ pub(crate) struct RecordedItem {
     pub(crate) seq: Seq,
     /// When it was added, milliseconds since the epoch.
     pub(crate) at: i64,
-    /// Whether it has its last form.
+    /// Whether it has its last form: it is done, and no model call was open then that a resume makes again.
     pub(crate) is_done: bool,
 }
 
@@ -27,12 +28,18 @@ pub(crate) struct RecordedItems {
     places: HashMap<Seq, (String, usize)>,
     /// How many of each kind the newest run has shown.
     shown: HashMap<String, usize>,
+    /// The model calls of the newest run that have not ended, by the events of their starts.
+    open_calls: HashSet<Seq>,
+    /// Items that were done while a model call was open.
+    done_in_open_call: Vec<Seq>,
 }
 
 impl RecordedItems {
     /// Begins a run: it shows all of them again.
     pub(crate) fn begin_run(&mut self) {
         self.shown.clear();
+        self.open_calls.clear();
+        self.done_in_open_call.clear();
     }
 
     /// Reads an event of the newest run.
@@ -54,13 +61,23 @@ impl RecordedItems {
                     *shown = (*shown).max(place + 1);
                 }
             }
-            EventKind::ItemDone { of, .. } => {
-                let place = self.places.get(of);
-                let item = place.and_then(|(label, place)| self.known.get_mut(label)?.get_mut(*place));
-                item.filter(|item| item.seq == *of).into_iter().for_each(|item| item.is_done = true);
+            EventKind::ItemDone { of, .. } if self.open_calls.is_empty() => self.end(*of),
+            EventKind::ItemDone { of, .. } => self.done_in_open_call.push(*of),
+            EventKind::EffectStarted { effect: EffectKind::Model, .. } => drop(self.open_calls.insert(event.seq)),
+            EventKind::EffectFinished { effect: EffectKind::Model, started: Some(started), .. } => {
+                self.open_calls.remove(started);
+                if self.open_calls.is_empty() {
+                    std::mem::take(&mut self.done_in_open_call).into_iter().for_each(|of| self.end(of));
+                }
             }
             _ => {}
         }
+    }
+
+    fn end(&mut self, of: Seq) {
+        let place = self.places.get(&of);
+        let item = place.and_then(|(label, place)| self.known.get_mut(label)?.get_mut(*place));
+        item.filter(|item| item.seq == of).into_iter().for_each(|item| item.is_done = true);
     }
 
     /// Takes the next item of this kind, which a run shows again.
@@ -83,7 +100,7 @@ fn label(item: &NewItem) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::Map;
+    use serde_json::{Map, Value};
 
     use super::*;
 
@@ -123,6 +140,40 @@ mod tests {
             ["container", "reasoning", "reasoning"].map(|kind| next(&mut items, kind)),
             [Some(3), Some(5), Some(11)]
         );
+    }
+
+    /// The resume asks the model again, and its new text must be shown.
+    #[test]
+    fn an_item_is_done_when_the_model_call_that_made_it_has_ended() {
+        let started = || EventKind::EffectStarted { effect: EffectKind::Model, ordinal: 0, request: None };
+        let done = |of| EventKind::ItemDone { of, status: ItemStatus::Completed, patch: Map::new() };
+        let mut items = RecordedItems::default();
+        read(&mut items, 3, started());
+        added(&mut items, 4, "reasoning");
+        read(&mut items, 5, done(4));
+        let is_done = |items: &RecordedItems| {
+            let mut next_run = items.clone();
+            next_run.begin_run();
+            next_run.next(&item("reasoning")).map(|item| item.is_done)
+        };
+        assert_eq!(is_done(&items), Some(false));
+        items.begin_run();
+        read(&mut items, 9, started());
+        read(&mut items, 10, EventKind::ItemUpdated { of: 4, patch: Map::new() });
+        read(&mut items, 11, done(4));
+        assert_eq!(is_done(&items), Some(false));
+        let ended = EventKind::EffectFinished {
+            effect: EffectKind::Model,
+            ordinal: 0,
+            started: Some(9),
+            request: None,
+            result: Value::Null,
+            error: None,
+            memoized: false,
+            dispatch: None,
+        };
+        read(&mut items, 12, ended);
+        assert_eq!(is_done(&items), Some(true));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::execution::record::position::Position;
 use crate::model::event::{Event, EventKind, Seq};
-use crate::model::path::{is_at_or_inside, range_inside};
+use crate::model::path::range_inside;
 use crate::model::suspension::{Resolved, SuspensionRequest, SuspensionStatus, TOOL_APPROVAL};
 use crate::views::attempts::is_tried_again;
 use crate::views::replay_order::ReplayOrder;
@@ -45,6 +45,8 @@ type Number = (Option<String>, u32);
 #[derive(Default)]
 pub(crate) struct RecordedSuspensions {
     by_path: BTreeMap<Arc<str>, HashMap<Number, Vec<RecordedSuspension>>>,
+    /// The block and the number of each id.
+    places: HashMap<String, (Arc<str>, Number)>,
     /// Whether a replay reads them: it makes all tries again, so each of them finds its own.
     are_of_replay: bool,
 }
@@ -85,6 +87,7 @@ impl RecordedSuspensions {
     /// Adds a suspension. One of the same try is replaced: it was asked anew. `place` is given in a replay.
     pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest, place: Option<u32>) {
         let number = (request.callback.clone(), request.ordinal);
+        self.places.insert(request.id.clone(), (path.clone(), number.clone()));
         let suspension = RecordedSuspension {
             seq,
             request: request.clone(),
@@ -114,18 +117,20 @@ impl RecordedSuspensions {
     pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>, answered: Option<Position>) {
         let is_expiry = answer.is_some_and(|answer| answer.resolution == SuspensionStatus::Expired);
         let is_kept = |one: &RecordedSuspension| is_expiry && one.is_of_earlier_try && one.resolved.is_some();
-        self.all_mut()
-            .filter(|one| one.request.id == id && !is_kept(one))
+        self.with_id(id)
+            .filter(|one| !is_kept(one))
             .for_each(|one| (one.resolved, one.answered) = (answer.cloned(), answered));
     }
 
     /// Sets whether the suspension with this id was answered while its block went on waiting.
     pub(super) fn set_live(&mut self, id: &str, is_live: bool) {
-        self.all_mut().filter(|one| one.request.id == id).for_each(|one| one.is_live = is_live);
+        self.with_id(id).for_each(|one| one.is_live = is_live);
     }
 
-    fn all_mut(&mut self) -> impl Iterator<Item = &mut RecordedSuspension> {
-        self.by_path.values_mut().flat_map(HashMap::values_mut).flatten()
+    fn with_id<'s>(&'s mut self, id: &'s str) -> impl Iterator<Item = &'s mut RecordedSuspension> {
+        let place = self.places.get(id);
+        let of_number = place.and_then(|(path, number)| self.by_path.get_mut(path)?.get_mut(number));
+        of_number.into_iter().flatten().filter(move |one| one.request.id == id)
     }
 
     pub(super) fn of_number(&self, path: &str, function: Option<&str>, ordinal: u32) -> &[RecordedSuspension] {
@@ -180,9 +185,11 @@ impl RecordedSuspensions {
 
     /// Returns whether a block, or one inside it, has a suspension without an answer.
     pub(crate) fn is_waiting(&self, path: &str) -> bool {
-        let mut inside = self.by_path.iter().filter(|(asked, _)| is_at_or_inside(asked, path));
+        let range = range_inside(path);
+        let inside = self.by_path.range::<str, _>((Included(&*range.start), Excluded(&*range.end)));
+        let mut at_or_inside = self.by_path.get(path).into_iter().chain(inside.map(|(_, numbers)| numbers));
         let waits = |one: &RecordedSuspension| one.resolved.is_none() && !one.is_of_earlier_try;
-        inside.any(|(_, numbers)| numbers.values().any(|of_number| of_number.last().is_some_and(waits)))
+        at_or_inside.any(|numbers| numbers.values().any(|of_number| of_number.last().is_some_and(waits)))
     }
 
     /// Removes the suspensions without an answer, when the request has ended: a block that runs again asks anew.
@@ -199,18 +206,16 @@ impl RecordedSuspensions {
         numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_none()));
     }
 
-    /// Removes the newest suspension of a failed block if it was rejected or has expired, so that the block asks anew
-    /// when it runs again. With the same answer it would only fail again, so those of earlier tries go with it.
-    pub(super) fn forget_refusal(&mut self, path: &str) {
+    /// Removes the suspensions of a failed block that were rejected or have expired, so that the block asks anew when it
+    /// runs again. Those of all tries go, because a later try may ask the question of an earlier one: with the same
+    /// answer it would only fail again.
+    pub(super) fn forget_refusals(&mut self, path: &str) {
         let Some(numbers) = self.by_path.get_mut(path) else { return };
-        let newest = numbers.iter().filter_map(|(number, of_number)| Some((number, of_number.last()?)));
-        let refused = newest.max_by_key(|(_, one)| one.seq).filter(|(_, one)| {
+        let is_refused = |one: &RecordedSuspension| {
             let resolution = one.resolved.as_ref().map(|resolved| resolved.resolution);
             matches!(resolution, Some(SuspensionStatus::Rejected | SuspensionStatus::Expired))
-        });
-        if let Some(number) = refused.map(|(number, _)| number.clone()) {
-            numbers.remove(&number);
-        }
+        };
+        numbers.values_mut().for_each(|of_number| of_number.retain(|one| !is_refused(one)));
     }
 }
 

@@ -5,7 +5,7 @@
 
 use engine::event::Event;
 use engine::redaction::Redaction;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{Comparison, Expectation, Found, Trace};
 
@@ -42,30 +42,35 @@ pub(super) fn hide(trace: &mut Trace, redaction: &Redaction) {
     trace.values_mut().flatten().for_each(|did| redaction.known(&mut did.what));
 }
 
-/// Puts hashes in place of long texts and lists: equal values have equal hashes, but for numbers that are written
-/// otherwise.
+/// The only field of the object that replaces a long value. A recorded object with this field is replaced, too, so that
+/// no recorded value equals a replacement.
+const HASHED: &str = "$hashed";
+
+/// Replaces long texts and lists by their kind and hash: equal values have equal hashes, except for numbers that are
+/// written differently.
 fn shorten(value: &mut Value) {
-    let hash = match value {
-        Value::String(text) if text.len() > LONGEST => blake3::hash(text.as_bytes()),
-        Value::Array(items) if items.len() > MOST_ENTRIES => {
-            let mut hasher = blake3::Hasher::new();
-            // Hashing does not fail; what could not be hashed would be compared with its values.
-            if serde_json::to_writer(&mut hasher, items).is_err() {
-                return;
-            }
-            hasher.finalize()
-        }
+    let (kind, hash) = match value {
+        Value::String(text) if text.len() > LONGEST => ("text", Some(blake3::hash(text.as_bytes()))),
+        Value::Array(items) if items.len() > MOST_ENTRIES => ("list", hash_of(items)),
+        Value::Object(fields) if fields.contains_key(HASHED) => ("object", hash_of(fields)),
         Value::Array(items) => return items.iter_mut().for_each(shorten),
         Value::Object(fields) => return fields.values_mut().for_each(shorten),
         _ => return,
     };
-    *value = Value::String(hash.to_hex().to_string());
+    // A value that cannot be hashed is compared as it is.
+    if let Some(hash) = hash {
+        *value = json!({ HASHED: [kind, hash.to_hex().as_str()] });
+    }
+}
+
+fn hash_of(value: &impl serde::Serialize) -> Option<blake3::Hash> {
+    let mut hasher = blake3::Hasher::new();
+    serde_json::to_writer(&mut hasher, value).ok()?;
+    Some(hasher.finalize())
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn shortened(mut value: Value) -> Value {
@@ -93,5 +98,18 @@ mod tests {
         assert_ne!(shortened(of('a', 90)), shortened(of('b', 90)));
         assert_ne!(shortened(of('a', 90)), shortened(of('a', 91)));
         assert_eq!(shortened(of('a', 90))["error"]["code"], "aborted", "words of ours stay");
+    }
+
+    #[test]
+    fn values_of_different_kinds_differ() {
+        let list = json!(vec![1000; 1000]);
+        assert_ne!(shortened(list.clone()), shortened(Value::String(list.to_string())));
+    }
+
+    #[test]
+    fn no_recorded_value_equals_the_replacement_of_a_long_one() {
+        let held = shortened(Value::String("x".repeat(2 * LONGEST)));
+        assert_ne!(shortened(held.clone()), held);
+        assert_ne!(shortened(Value::String(held.to_string())), held);
     }
 }

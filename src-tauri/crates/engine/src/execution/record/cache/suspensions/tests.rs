@@ -86,3 +86,22 @@ fn a_question_that_the_same_try_asks_anew_replaces_the_old_one() {
     asked.ask(&path, 7, &question("b", "second"), None);
     assert!(asked.find(PATH, &question("x", "first"), false).is_some_and(|found| found.request.id == "b"));
 }
+
+#[test]
+fn a_failed_block_asks_anew_what_an_earlier_try_was_refused() {
+    let mut asked = RecordedSuspensions::default();
+    let path: Arc<str> = PATH.into();
+    asked.ask(&path, 3, &question("a", "first"), None);
+    asked.answer("a", Some(&answer("a", SuspensionStatus::Rejected)), None);
+    asked.begin_try("root");
+    asked.ask(&path, 7, &question("b", "second"), None);
+    asked.answer("b", Some(&answer("b", SuspensionStatus::Approved)), None);
+    asked.begin_try("root");
+    let find = |asked: &RecordedSuspensions, message: &str| {
+        asked.find(PATH, &question("x", message), true).map(|found| found.request.id.clone())
+    };
+    assert_eq!(find(&asked, "first").as_deref(), Some("a"));
+    asked.forget_refusals(PATH);
+    assert_eq!(find(&asked, "first"), None);
+    assert_eq!(find(&asked, "second").as_deref(), Some("b"), "an approval still counts");
+}
