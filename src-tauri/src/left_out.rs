@@ -13,7 +13,7 @@ pub(crate) fn samples(only: bool) -> Samples {
 /// Says that a list of requests leaves samples out.
 pub(crate) fn tell_requests(workspace: &Workspace, query: &RunsQuery) -> Result<(), Fault> {
     let count = workspace.samples_left_out(query)?;
-    hint(count, ["sample", "samples"], "of experiments; --filter is:sample lists them");
+    hint(count, ["experiment sample", "experiment samples"], "hidden; use --filter is:sample");
     Ok(())
 }
 
@@ -21,7 +21,7 @@ pub(crate) fn tell_requests(workspace: &Workspace, query: &RunsQuery) -> Result<
 pub(crate) fn sessions(workspace: &Workspace, query: SessionQuery) -> Result<Vec<SessionRow>, Fault> {
     let count = workspace.sessions_left_out(&query)?;
     let found = workspace.sessions(query)?;
-    hint(count, ["session", "sessions"], "of samples of experiments; --samples lists them");
+    hint(count, ["sample session", "sample sessions"], "hidden; use --samples");
     Ok(found)
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn suspensions(
     let samples = samples(only_samples);
     let found = workspace.suspensions(session, status, samples)?;
     let count = workspace.suspensions_left_out(session, status, samples)?;
-    hint(count, ["question", "questions"], "of samples of experiments; --samples lists them");
+    hint(count, ["sample question", "sample questions"], "hidden; use --samples");
     Ok(found)
 }
 
@@ -43,12 +43,12 @@ pub(crate) fn suspensions(
 pub(crate) fn search(workspace: &Workspace, query: &SearchQuery) -> Result<Vec<HitRow>, Fault> {
     let found = workspace.search(query)?;
     let count = workspace.samples_not_searched(query)?;
-    hint(count, ["sample", "samples"], "of experiments, which were not searched; --samples searches them");
+    hint(count, ["experiment sample", "experiment samples"], "not searched; use --samples to search only those");
     Ok(found)
 }
 
 fn hint(count: u64, [one, several]: [&str; 2], rest: &str) {
     if count > 0 {
-        tell(&format!("and {count} {} {rest}", if count == 1 { one } else { several }));
+        tell(&format!("{count} {} {rest}", if count == 1 { one } else { several }));
     }
 }

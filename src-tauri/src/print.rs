@@ -305,7 +305,7 @@ pub(crate) fn stats(stats: &Stats) -> String {
             row("items", stats.items),
             row("sessions", stats.sessions),
             row("requests", stats.requests),
-            row("samples among them", stats.samples),
+            row("samples (included in requests)", stats.samples),
             row("payload bytes", stats.payload_bytes),
             row("unique payload bytes", stats.unique_payload_bytes),
         ],

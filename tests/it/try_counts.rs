@@ -104,7 +104,7 @@ fn samples_are_left_out_of_lists() {
     };
     let listed = place.ask("requests");
     assert_eq!(ids(&listed.json()), ["r"], "{listed}");
-    assert!(listed.stderr.contains("and 6 samples of experiments; --filter is:sample lists them"), "{listed}");
+    assert!(listed.stderr.contains("6 experiment samples hidden; use --filter is:sample"), "{listed}");
     assert_eq!(ids(&place.get("requests --filter is:fork")), [""; 0]);
     let samples = place.get("requests --filter is:sample");
     assert_eq!(samples.as_array().map(Vec::len), Some(6));
@@ -148,7 +148,9 @@ fn an_experiment_that_stops_names_the_missing_samples() {
     assert_eq!((&found["stopped"], &found["missing"]), (&json!("budget"), &json!(3)), "{found}");
     assert_eq!((&found["base"]["missing"], &found["arms"][0]["missing"]), (&json!([3]), &json!([2, 3])), "{found}");
     let shown = place.run(&["experiments", found["id"].as_str().unwrap_or_default()]);
-    assert!(shown.stdout.contains("missing samples of each arm: base: 3; 1: 2-3"), "{shown}");
+    let why = "not started: the budget is spent";
+    let lines = format!("base  sample 3  {why}\n   1  samples 2-3  {why}\n");
+    assert!(shown.stdout.contains(&lines), "{shown}");
     assert_eq!(server.asked().len(), 4);
 }
 

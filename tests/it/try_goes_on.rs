@@ -27,7 +27,11 @@ fn settings(server: &Server) -> String {
 
 /// A workspace with the request `r`, and the server that was asked for it.
 fn shop(flow: &str, replies: impl IntoIterator<Item = &'static str>) -> (Place, Server) {
-    let server = Server::start(replies.into_iter().map(Reply::text));
+    shop_with(flow, replies.into_iter().map(Reply::text))
+}
+
+fn shop_with(flow: &str, replies: impl IntoIterator<Item = Reply>) -> (Place, Server) {
+    let server = Server::start(replies);
     let place = Place::new().file("flows/shop.ts", &format!("{HEAD}{flow}"));
     let place = place.file("flowglass.json", &settings(&server));
     let ran = place.ask("run shop offer --user ada --request r --input {}");
@@ -178,7 +182,7 @@ export default defineFlow({ kind: "judge", actions: { rate: { inputSchema: z.any
     let listed = place.ask("requests");
     assert_eq!(listed.json().as_array().map(Vec::len), Some(requests), "{listed}");
     // Two samples; each sends two requests, and is scored by one.
-    assert!(listed.stderr.contains("and 8 samples of experiments; --filter is:sample lists them"), "{listed}");
+    assert!(listed.stderr.contains("8 experiment samples hidden; use --filter is:sample"), "{listed}");
     let samples = rows(&place, SAMPLES);
     let of = |flow: &str, action: &str| {
         samples
@@ -212,17 +216,18 @@ export default defineFlow({ kind: "shop", session, actions: { offer: { inputSche
     let found = place.run(&["--json", "try", "r", "--at", "root/step:look", "--set", "session.n=1", "--samples", "2"]);
     assert_eq!(found.code, Some(0), "{found}");
     for (line, hint) in [
-        ("sessions", "and 4 sessions of samples of experiments; --samples lists them"),
-        ("suspensions", "and 4 questions of samples of experiments; --samples lists them"),
-        ("suspensions --status pending", "and 4 questions of samples of experiments; --samples lists them"),
-        ("search green", "and 4 samples of experiments, which were not searched; --samples searches them"),
-        ("requests", "and 4 samples of experiments; --filter is:sample lists them"),
+        ("sessions", "4 sample sessions hidden; use --samples"),
+        ("suspensions", "4 sample questions hidden; use --samples"),
+        ("suspensions --status pending", "4 sample questions hidden; use --samples"),
+        ("search green", "4 experiment samples not searched; use --samples to search only those"),
+        ("requests", "4 experiment samples hidden; use --filter is:sample"),
     ] {
         let listed = place.ask(line);
         assert!(listed.stderr.contains(hint), "{line}: {listed}");
         let requests = listed.json().as_array().cloned().unwrap_or_default();
         let is_of_r = |row: &Value| [&row["requestId"], &row["id"], &row["lastRequest"]].iter().any(|id| **id == "r");
-        assert!(line == "sessions" && requests.len() == 1 || requests.iter().all(is_of_r), "{line}: {listed}");
+        let are_of_r = line == "sessions" && requests.len() == 1 || requests.iter().all(is_of_r);
+        assert!(!requests.is_empty() && are_of_r, "{line}: {listed}");
     }
     for line in ["sessions --samples", "suspensions --samples"] {
         let listed = place.ask(line);
@@ -233,7 +238,7 @@ export default defineFlow({ kind: "shop", session, actions: { offer: { inputSche
     assert_eq!(place.get("stats")["samples"], 4);
     assert_eq!(place.ask("search green --samples --session x").code, Some(2));
     let mut agent = Agent::start(place.dir(), &[]);
-    let left_out = " 4 samples of experiments are left out: `samples` finds only them.";
+    let left_out = " 4 experiment samples hidden; pass `samples: true` to list them.";
     for asked in [json!({}), json!({ "text": "green" }), json!({ "what": "errors" })] {
         let found = agent.get("find", asked.clone());
         assert!(found.text.contains(left_out), "{asked}: {}", found.text);
@@ -242,7 +247,7 @@ export default defineFlow({ kind: "shop", session, actions: { offer: { inputSche
         let found = agent.get("find", asked.clone());
         let rows = found.structured["rows"].as_array().cloned().unwrap_or_default();
         assert!(!rows.is_empty() && rows.iter().all(|row| row["request"] != "r"), "{asked}: {}", found.text);
-        assert!(!found.text.contains("left out"), "{asked}: {}", found.text);
+        assert!(!found.text.contains("hidden"), "{asked}: {}", found.text);
     }
     assert_eq!(place.ask("suspensions --samples --request r").code, Some(2));
     // A session is shown as it is.
@@ -332,4 +337,98 @@ export default defineFlow({ kind: "shop", session, actions: { offer: { inputSche
     let done = goes_on(&place, &list[0], &[]);
     assert_eq!((&done["missing"], server.asked().len()), (&json!(0), 2), "{done}");
     assert_eq!(done["base"]["samples"][0]["output"], json!({ "eur": 70 }), "{done}");
+}
+
+/// Takes a call, and never answers.
+fn silent() -> Reply {
+    Reply::body("application/json", "").hang()
+}
+
+/// Begins an experiment, and kills its process once the server was asked so often.
+fn killed(place: &Place, server: &Server, more: &[&str], asked: usize) -> Value {
+    let line = ["--json try r --at root/step:price", &more.join(" ")].join(" ");
+    let mut going = place.start(&line);
+    place.until("the calls are sent", |_| (server.asked().len() == asked).then_some(()));
+    going.kill();
+    place.get("experiments")[0].clone()
+}
+
+/// What was on its way when a process was killed was forgotten, and more was asked than the budget allows.
+#[test]
+fn calls_on_their_way_count_after_a_kill() {
+    let replies = [Reply::text("90"), silent(), silent(), Reply::text("11"), Reply::text("12")];
+    let (place, server) = shop_with(OFFER, replies);
+    let found = killed(&place, &server, &["--model", "large", "--budget", "2"], 3);
+    let same = goes_on(&place, &found, &[]);
+    assert_eq!(
+        (&same["stopped"], &same["missing"], server.asked().len()),
+        (&json!("budget"), &json!(2), 3),
+        "the two calls that were sent are the budget: {same}"
+    );
+    let more = goes_on(&place, &found, &["--budget", "3"]);
+    assert_eq!((&more["missing"], server.asked().len()), (&json!(1), 4), "{more}");
+    let done = goes_on(&place, &found, &["--budget", "4"]);
+    assert_eq!((&done["missing"], &done["stopped"], server.asked().len()), (&json!(0), &Value::Null, 5), "{done}");
+    assert_eq!(place.ask("check --data").code, Some(0));
+}
+
+/// No log of a sample tells of the calls of scores, and none of requests that a provider refused.
+#[test]
+fn scores_and_refused_requests_count_after_a_kill() {
+    let busy = Reply::body("application/json", r#"{"error":{"message":"slow down"}}"#).status(429);
+    let busy = busy.header("retry-after-ms", "5");
+    let replies = [Reply::text("90"), busy, Reply::text("70"), silent(), Reply::text("0.5")];
+    let (place, server) = shop_with(OFFER, replies);
+    place.write("judge.md", "Judge it.");
+    let file = place.dir().join("judge.md").display().to_string();
+    let found = killed(&place, &server, &["--score-model", "small", "--score-prompt", &file, "--budget", "3"], 4);
+    let same = goes_on(&place, &found, &[]);
+    assert_eq!(
+        (&same["stopped"], &same["missing"], &same["unscored"], server.asked().len()),
+        (&json!("budget"), &json!(0), &json!(1), 4),
+        "refused, answered and the score: {same}"
+    );
+    let done = goes_on(&place, &found, &["--budget", "4"]);
+    assert_eq!((&done["unscored"], &done["stopped"], server.asked().len()), (&json!(0), &Value::Null, 5), "{done}");
+    assert_eq!(done["base"]["samples"][0]["score"], 0.5, "{done}");
+}
+
+/// Each sample left an aborted request of the block that was to score it.
+#[test]
+fn a_spent_budget_scores_only_what_asks_nothing() {
+    let (place, server) = shop(OFFER, ["90", "70", "71", "72"]);
+    place.write(
+        "flows/judge.ts",
+        r#"import { defineFlow, generator, handler } from "@flow-state-dev/core";
+import { z } from "zod";
+const asks = generator({ name: "asks", model: "small", inputSchema: z.any(), outputSchema: z.string(), prompt: "Rate.", user: () => "?" });
+const rate = handler({ name: "rate", inputSchema: z.any(), outputSchema: z.any(), execute: (run: any) => run.output.eur });
+export default defineFlow({ kind: "judge", actions: {
+  asks: { inputSchema: z.any(), block: asks }, rate: { inputSchema: z.any(), block: rate } } });
+"#,
+    );
+    place.write("judge.md", "Judge it.");
+    let file = place.dir().join("judge.md").display().to_string();
+    let found = tried(&place, &["--samples", "3", "--budget", "3"]).json();
+    assert_eq!((&found["missing"], server.asked().len()), (&json!(0), 4), "{found}");
+    let before = rows(&place, SAMPLES).len();
+    let by_model = goes_on(&place, &found, &["--score-model", "small", "--score-prompt", &file]);
+    assert_eq!((&by_model["stopped"], &by_model["unscored"]), (&json!("budget"), &json!(3)), "{by_model}");
+    let by_block = goes_on(&place, &found, &["--score-block", "judge.asks"]);
+    assert_eq!((&by_block["stopped"], &by_block["unscored"]), (&json!("budget"), &json!(3)), "{by_block}");
+    assert_eq!((server.asked().len(), rows(&place, SAMPLES).len()), (4, before + 1), "one block was tried");
+    let by_handler = goes_on(&place, &found, &["--score-block", "judge.rate"]);
+    assert_eq!((&by_handler["stopped"], &by_handler["unscored"]), (&Value::Null, &json!(0)), "{by_handler}");
+}
+
+/// Arms beyond the 20th were not told.
+#[test]
+fn arms_that_are_not_listed_are_counted() {
+    let (place, _server) = shop(OFFER, ["90", "70"]);
+    let values: Vec<String> = (1..=23).map(|n| n.to_string()).collect();
+    let found =
+        tried(&place, &["--set", &format!("session.n={}", values.join(",")), "--model", "large", "--budget", "1"]);
+    let shown = place.run(&["experiments", found.json()["id"].as_str().unwrap_or_default()]);
+    let lines = shown.stdout.matches("sample 1  not started: the budget is spent").count();
+    assert!(lines == 20 && shown.stdout.contains("\nand ") && shown.stdout.contains(" more arms\n"), "{shown}");
 }

@@ -43,7 +43,7 @@ pub(crate) use why::Why;
 pub(crate) use worker::Worker;
 
 /// What `--samples` of a list does.
-const SAMPLES: &str = "Only those of samples of experiments, which are left out otherwise";
+const SAMPLES: &str = "Only experiment samples (hidden by default)";
 
 /// What was asked for on the command line.
 #[derive(Parser)]

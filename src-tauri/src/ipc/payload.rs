@@ -52,7 +52,7 @@ pub(super) async fn payload_whole(
     off_the_main_thread(state, move |workspace| workspace.payload_whole(&reference, &path)).await
 }
 
-/// Writes what stands at a JSON pointer in a large value to a new file.
+/// Writes what stands at a JSON pointer in a large value to a file, which it may replace.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn payload_save(

@@ -115,14 +115,6 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
             text.push_str(&format!("{:>4}  {id}  {status}  {}\n", arm.id, cut_to(&output, 160)));
         }
     }
-    if view.stopped == Some(StoppedBy::Budget) {
-        let not_started = arms.iter().filter(|arm| arm.error.is_none() && !arm.not_started.is_empty());
-        for arm in not_started.take(MAX_MISSING) {
-            let samples = if arm.not_started.len() == 1 { "sample" } else { "samples" };
-            let numbers = ranges(&arm.not_started);
-            text.push_str(&format!("{:>4}  {samples} {numbers}  not started: the budget is spent\n", arm.id));
-        }
-    }
     let why = view.stopped.map(|stopped| match stopped {
         StoppedBy::Budget => "the budget is spent",
         StoppedBy::Cancelled => "it was stopped",
@@ -133,16 +125,34 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
         let parts: Vec<String> =
             parts.map(|(count, what)| format!("{} {what}", counted(count.into(), "sample"))).collect();
         text.push_str(&format!("\n{why}: {}; go on with flowglass try --go-on {}\n", parts.join(", "), view.id));
-        let missing = arms.iter().filter(|arm| !arm.missing.is_empty());
-        let missing: Vec<String> = missing.map(|arm| format!("{}: {}", arm.id, ranges(&arm.missing))).collect();
-        if !missing.is_empty() {
-            let (first, rest) = missing.split_at(missing.len().min(MAX_MISSING));
-            let rest = if rest.is_empty() { String::new() } else { format!("; and of {} more arms", rest.len()) };
-            text.push_str(&format!("missing samples of each arm: {}{rest}\n", first.join("; ")));
-        }
+        text.push_str(&missing(&arms, view.stopped == Some(StoppedBy::Budget)));
     }
     for note in &view.notes {
         text.push_str(&format!("\nnote: {note}\n"));
+    }
+    text
+}
+
+/// The missing samples of each arm. With a spent budget those are marked that were not started.
+fn missing(arms: &[&ArmView], is_budget_spent: bool) -> String {
+    let line = |arm: &&ArmView| {
+        let samples = if arm.missing.len() == 1 { "sample" } else { "samples" };
+        let why = if !is_budget_spent || arm.error.is_some() || arm.not_started.is_empty() {
+            "missing".to_owned()
+        } else if arm.not_started == arm.missing {
+            "not started: the budget is spent".to_owned()
+        } else {
+            format!("missing; {} not started: the budget is spent", ranges(&arm.not_started))
+        };
+        format!("{:>4}  {samples} {}  {why}\n", arm.id, ranges(&arm.missing))
+    };
+    let missing: Vec<&ArmView> = arms.iter().copied().filter(|arm| !arm.missing.is_empty()).collect();
+    let (first, rest) = missing.split_at(missing.len().min(MAX_MISSING));
+    let mut text: String = first.iter().map(line).collect();
+    match rest.len() {
+        0 => {}
+        1 => text.push_str("and 1 more arm\n"),
+        more => text.push_str(&format!("and {more} more arms\n")),
     }
     text
 }

@@ -23,8 +23,8 @@ export type LargeSource = {
   page: (path: string, offset: number, limit: number) => Promise<LargePage>;
   find: (text: string) => Promise<LargeHits>;
   whole: (path: string) => Promise<unknown>;
-  /** Lets a person choose a file and writes what stands at a path there; answers the file, null if none was chosen. */
-  save?: (path: string) => Promise<string | null>;
+  /** Asks for a file and writes the value at `path` to it. Returns the file, or null if cancelled. */
+  save?: (path: string, kind: LargeKind) => Promise<string | null>;
 };
 
 /** The pointer of an entry. */

@@ -1,23 +1,38 @@
-// Acts once an element comes near the part of a page that is seen, so that what nobody looks at costs nothing.
+// Calls back once when an element scrolls into view.
 
-/** How far below the seen part an element may be. */
+/** How far below the visible part an element may be. */
 const NEAR = '200px';
 
-/** Answers with what stops the waiting. */
+/** Returns a function that stops waiting. */
 export function whenSeen(element: Element, act: () => void): () => void {
   // Without a layout everything counts as seen.
   if (typeof IntersectionObserver === 'undefined') {
     act();
     return () => {};
   }
+  let isOver = false;
+  const stop = () => {
+    isOver = true;
+    observer.disconnect();
+  };
   const observer = new IntersectionObserver(
     (entries) => {
-      if (!entries.some((one) => one.isIntersecting)) return;
-      observer.disconnect();
+      // An entry may have been queued before it was stopped.
+      if (isOver || !entries.some((one) => one.isIntersecting)) return;
+      stop();
       act();
     },
-    { rootMargin: NEAR },
+    // A margin enlarges only the root, and a pane clips what is beyond its edge.
+    { root: scrollPaneOf(element), rootMargin: NEAR },
   );
   observer.observe(element);
-  return () => observer.disconnect();
+  return stop;
+}
+
+/** The nearest element around this one that scrolls; null if the page does. */
+function scrollPaneOf(element: Element): Element | null {
+  for (let pane = element.parentElement; pane; pane = pane.parentElement) {
+    if (pane !== document.body && /auto|scroll/.test(getComputedStyle(pane).overflowY)) return pane;
+  }
+  return null;
 }

@@ -111,3 +111,20 @@ test('only what differs can be accepted', () => {
   for (const verdict of ['asks_new', 'does_not_load', 'not_comparable', 'same', 'unaffected'] as const)
     expect(whyNotAccepted({ verdict })).toMatch(/^[A-Z].*[^.]$/);
 });
+
+test('of a reason only the numbers of lines and events are left out', () => {
+  const why = (nth: number, why: string) => run(`q${nth}`, { verdict: 'not_comparable', why });
+  const reasons = [
+    why(1, 'event 3: the model is gpt-4'),
+    why(2, 'event 44: the model is gpt-4'),
+    why(3, 'event 3: the model is gpt-5'),
+    why(4, 'line 7: format 7'),
+    why(5, 'line 9: format 8'),
+  ];
+  expect(groupsOf(reasons).map((group) => [group.why, group.runs.length])).toEqual([
+    ['event …: the model is gpt-4', 2],
+    ['event 3: the model is gpt-5', 1],
+    ['line 7: format 7', 1],
+    ['line 9: format 8', 1],
+  ]);
+});

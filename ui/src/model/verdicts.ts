@@ -81,8 +81,8 @@ export function groupsOf(runs: readonly VerifiedRun[]): RunGroup[] {
     const path = run.path == null ? null : withoutNumbers(run.path);
     const why = run.why == null ? null : withoutIds(run.why, run);
     const { verdict, flow = null, field = null } = run;
-    // The numbers of lines and events are those of each file.
-    const reason = verdict === 'not_comparable' ? (why?.replace(/\d+/g, '…') ?? null) : why;
+    // Lines and events have other numbers in each file. Other numbers are a part of the reason, like those of models.
+    const reason = verdict === 'not_comparable' ? (why?.replace(/\b(line|event) \d+/g, '$1 …') ?? null) : why;
     const owner = verdict === 'differs' ? null : flow;
     const key = JSON.stringify([verdict, owner, path, field, reason]);
     const group = groups.get(key);

@@ -69,5 +69,5 @@ test('all of it is saved to a file that a person chose, and the file is named', 
   const { save } = listOf(3);
   await fireEvent.click(screen.getByTestId('large-save'));
   await waitFor(() => expect(screen.getByTestId('large-saved').textContent).toBe('Saved to /home/ada/value.json'));
-  expect(save).toHaveBeenCalledWith('');
+  expect(save).toHaveBeenCalledWith('', 'list');
 });

@@ -116,8 +116,8 @@ fn samples_left_out(door: &Door, query: &RequestQuery) -> Result<String, Refused
     let count = door.workspace.samples_left_out(&RunsQuery { terms, ..RunsQuery::default() })?;
     Ok(match count {
         0 => String::new(),
-        1 => " 1 sample of an experiment is left out: `samples` finds it.".to_owned(),
-        count => format!(" {count} samples of experiments are left out: `samples` finds only them."),
+        1 => " 1 experiment sample hidden; pass `samples: true` to list it.".to_owned(),
+        count => format!(" {count} experiment samples hidden; pass `samples: true` to list them."),
     })
 }
 

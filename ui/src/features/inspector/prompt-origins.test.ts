@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { WhyEdge, WhySpot, WhyView } from '../../host/host';
-import { isWhole, originName, partsOf, segmentsOf } from './prompt-origins';
+import { isWhole, moreWords, originName, partsOf, segmentsOf } from './prompt-origins';
 
 const spot = (more: Partial<WhySpot>): WhySpot => ({ where: 'input', requestId: 'r', seq: 3, ...more });
 const edge = (depth: number, at: Partial<WhySpot>, of: Partial<WhySpot> | null): WhyEdge => ({
@@ -69,4 +69,9 @@ test.each([
   [{ where: 'output', path: 'root/step:list', pointer: '/0' }, 'step:list → output[0]'],
 ] as [Partial<WhySpot>, string][])('a place has a short name: %o', (one, name) => {
   expect(originName(spot(one), 'r')).toBe(name);
+});
+
+test('origins that are not named are counted, and said to be incomplete if none is', () => {
+  expect([moreWords(0, false), moreWords(3, false), moreWords(5, true)]).toEqual(['', '', 'and 2 more']);
+  expect([moreWords(2, true), moreWords(0, true)]).toEqual(['and more', 'Origins incomplete']);
 });

@@ -83,3 +83,13 @@ export function segmentsOf(text: string, parts: readonly PartOrigin[]): Segment[
   if (at < text.length) segments.push({ text: text.slice(at), part: null });
   return segments;
 }
+
+/** How many origins a message names. */
+export const MAX_NAMED = 3;
+
+/** What is not named of the origins of a message; `isCut` says whether there are more than were read. */
+export function moreWords(named: number, isCut: boolean): string {
+  if (named > MAX_NAMED) return `and ${named - MAX_NAMED} more`;
+  if (!isCut) return '';
+  return named > 0 ? 'and more' : 'Origins incomplete';
+}

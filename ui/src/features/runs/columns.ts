@@ -30,7 +30,7 @@ export const COLUMNS: readonly Column[] = [
   {
     id: 'duration',
     label: 'Took',
-    about: 'From start to end, with the time that the run waited for an answer or a resume',
+    about: 'From start to end, including waits',
     sort: 'duration',
     width: 66,
     isRight: true,

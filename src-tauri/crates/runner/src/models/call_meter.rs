@@ -21,9 +21,10 @@ use tokio::sync::Notify;
 
 use crate::core::prices::CallTokens;
 use crate::core::sync::lock;
-use ledger::{Admission, Keeping, KeptRoom, Ledger, Spent};
-use shared::{SharedAnswers, tell};
+use ledger::{Admission, Keeping, KeptRoom, Ledger};
+use shared::{SharedAnswers, send_whole};
 
+pub(crate) use ledger::{SaveSpent, Spent};
 pub(crate) use shared::{Answered, hash_of};
 
 /// How often a call is sent again that a provider refused because there were too many.
@@ -59,7 +60,10 @@ pub(crate) struct CallMeter {
     budget: Option<Budget>,
     cost: CostOf,
     ledger: Mutex<Ledger>,
-    /// Told whenever a call has ended, or a sample needs no room any more.
+    /// What was stored last of the ledger.
+    saved: Mutex<Spent>,
+    save: Option<SaveSpent>,
+    /// Notified when a call ends or kept room is released.
     ended: Notify,
     answers: SharedAnswers,
     is_exhausted: AtomicBool,
@@ -78,20 +82,23 @@ pub(crate) struct SampleCalls {
 }
 
 impl CallMeter {
-    pub(crate) fn new(budget: Option<Budget>, expected: ExpectedCall, cost: CostOf) -> Arc<CallMeter> {
+    /// `spent` is what was spent earlier. `save` stores each change of it.
+    pub(crate) fn new(
+        (budget, spent): (Option<Budget>, Spent),
+        expected: ExpectedCall,
+        cost: CostOf,
+        save: Option<SaveSpent>,
+    ) -> Arc<CallMeter> {
         Arc::new(CallMeter {
             budget,
             cost,
-            ledger: Mutex::new(Ledger::expecting(expected.tokens)),
+            ledger: Mutex::new(Ledger::new(expected.tokens, spent)),
+            saved: Mutex::new(spent),
+            save,
             ended: Notify::new(),
             answers: SharedAnswers::default(),
             is_exhausted: AtomicBool::default(),
         })
-    }
-
-    /// Counts what was spent earlier.
-    pub(crate) fn add_spent(&self, calls: u32, tokens: f64, usd: f64) {
-        lock(&self.ledger).settled.add(Spent { calls, tokens, usd });
     }
 
     /// The calls of a sample with this number.
@@ -111,12 +118,6 @@ impl CallMeter {
         self.is_exhausted.load(Ordering::Relaxed)
     }
 
-    /// What has been spent: calls, tokens and US dollars.
-    pub(crate) fn settled(&self) -> (u32, f64, f64) {
-        let Spent { calls, tokens, usd } = lock(&self.ledger).settled;
-        (calls, tokens, usd)
-    }
-
     /// What an answer took, as far as the provider tells.
     fn took(&self, model: &str, answer: &Result<ModelReply, FlowError>) -> (Spent, Option<CallTokens>) {
         let usage = |reply: &ModelReply| CallTokens::read(&serde_json::json!({ "usage": reply.usage }));
@@ -132,6 +133,11 @@ impl SampleCalls {
     /// aborted.
     pub(crate) fn is_refused(&self) -> bool {
         self.is_refused.load(Ordering::Relaxed)
+    }
+
+    /// Whether the budget is spent if the calls on their way take what is expected of them.
+    pub(crate) fn is_budget_spent(&self) -> bool {
+        self.meter.is_spent()
     }
 
     /// Waits until the budget has room for the first call of the sample, which asks this model, and keeps that room.
@@ -154,7 +160,7 @@ impl SampleCalls {
         }
     }
 
-    /// Gives back the room that was kept, if the sample has made no call: it needs none.
+    /// Releases the room kept for the first call, if that call was never made.
     pub(crate) fn give_room_back(&self) {
         drop(lock(&self.room).take());
     }
@@ -237,7 +243,7 @@ impl MeteredCalls {
         }
         // Before the listener, which may be slow.
         let left = took.saturating_sub(waiting.elapsed());
-        tell(listener.as_ref(), reply);
+        send_whole(listener.as_ref(), reply);
         Ok(ModelReply { shared_ms: Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)), ..reply.clone() })
     }
 
@@ -273,6 +279,10 @@ impl MeteredCalls {
                     return std::future::pending().await;
                 }
             };
+            if let Err(error) = meter.save() {
+                reserved.took = Some(Spent::default());
+                return Err(error);
+            }
             let answer = ask(call.clone(), listener.clone()).await;
             let (took, tokens) = meter.took(&call.model, &answer);
             let pause = pause_of(&answer, refusals).filter(|_| refusals < MAX_REFUSALS);
@@ -296,6 +306,8 @@ impl MeteredCalls {
             // Each request that is sent is a call. One that was refused took no tokens.
             reserved.took = Some(if pause.is_some() { Spent { calls: 1, ..Spent::default() } } else { took });
             drop(reserved);
+            // If it fails, what was reserved is stored.
+            let _ = meter.save();
             match pause {
                 Some(_) => refusals += 1,
                 None => return answer,

@@ -30,7 +30,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::event::{Event, RequestStatus, Seq};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use store::{ExperimentRow as Stored, SampleRow};
 use tokio::sync::Semaphore;
 
@@ -40,7 +40,7 @@ use super::{At, Edits, Mock, Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
-use crate::models::call_meter::CallMeter;
+use crate::models::call_meter::{CallMeter, Spent};
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
@@ -48,7 +48,7 @@ use place::Place;
 use report::{Read, Sample};
 use sample::Begun;
 use score::Scored;
-use spending::Unlogged;
+use spending::Spending;
 use variant::Variant;
 
 pub use crate::models::call_meter::Budget;
@@ -72,8 +72,11 @@ struct Experiment {
     /// The arms by number. The base arm is the first one, or the only one.
     arms: Vec<(u32, Arm)>,
     mock: Mock,
-    /// What was spent before that is in no log of a sample.
-    unlogged: Unlogged,
+    /// What was spent before, as it is stored.
+    spending: Spending,
+    /// Whether a block that scores was refused a call. No other one begins after that: it would leave an aborted
+    /// request, too.
+    is_scoring_refused: Mutex<bool>,
     /// Held while a fork begins: evaluating a flow's file takes a core, and has a time limit.
     beginning: Semaphore,
     /// Where forks leave the request, by the last event in common and whether a step has another output.
@@ -143,7 +146,7 @@ impl Workspace {
         self.check_writable()?;
         self.check_trusted()?;
         let id = format!("exp_{}", crate::effects::outside::new_id().simple());
-        let experiment = self.experiment_of(id.clone(), query.clone(), Unlogged::default())?;
+        let experiment = self.experiment_of(id.clone(), query.clone(), Spending::default())?;
         self.check_query(&experiment)?;
         let body = StoredBody { query: query.clone(), ..StoredBody::default() };
         let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
@@ -163,15 +166,16 @@ impl Workspace {
         self.check_writable()?;
         self.check_trusted()?;
         let stored = self.stored_experiment(id)?;
-        let StoredBody { mut query, unlogged, .. } = StoredBody::of(&stored)?;
+        let body = StoredBody::of(&stored)?;
+        let (mut query, spending) = (body.query.clone(), body.spending());
         let is_scored_anew = changed.score.is_some() && changed.score != query.score;
         query.score = changed.score.clone().or(query.score);
         query.budget = changed.budget.or(query.budget);
         query.jobs = changed.jobs.or(query.jobs);
         query.samples = query.samples().max(changed.samples);
-        let experiment = self.experiment_of(id.to_owned(), query.clone(), unlogged)?;
+        let experiment = self.experiment_of(id.to_owned(), query.clone(), spending)?;
         self.check_query(&experiment)?;
-        let body = StoredBody { query: query.clone(), unlogged, ..StoredBody::default() }.to_json()?;
+        let body = StoredBody { query: query.clone(), errors: Vec::new(), stopped: None, ..body }.to_json()?;
         self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
         if is_scored_anew {
             self.store.clear_scores(id).map_err(Fault::of_write)?;
@@ -189,7 +193,7 @@ impl Workspace {
     }
 
     /// Finds the request, the place and the arms.
-    fn experiment_of(&self, id: String, query: TryQuery, unlogged: Unlogged) -> Result<Experiment, Fault> {
+    fn experiment_of(&self, id: String, query: TryQuery, spending: Spending) -> Result<Experiment, Fault> {
         let (row, events) = self.whole_log_of(&query.request)?;
         let place = Place::find(&query.request, &events, &query.at)?;
         let own = query.arms()?;
@@ -212,8 +216,20 @@ impl Workspace {
             other => other,
         };
         let (events, beginning) = (Arc::new(events), Semaphore::new(cores()));
-        let (points, script) = (Mutex::default(), OnceLock::new());
-        Ok(Experiment { id, query, row, events, place, arms, mock, unlogged, beginning, points, script })
+        Ok(Experiment {
+            id,
+            query,
+            row,
+            events,
+            place,
+            arms,
+            mock,
+            spending,
+            is_scoring_refused: Mutex::default(),
+            beginning,
+            points: Mutex::default(),
+            script: OnceLock::new(),
+        })
     }
 
     /// Runs the samples that have not ended, and scores those that have.
@@ -261,8 +277,13 @@ impl Workspace {
         let (mut done, mut failed, mut errors) = (0, 0, BTreeMap::new());
         let mut tell = |done, failed| progress(TryProgress { experiment_id: Some(id.clone()), done, of, failed });
         tell(0, 0);
-        // What has ended is scored without a call, some samples make none, and what was stopped may have made all.
-        let is_free = |job: &Job<'_>| job.model.is_none() || job.begun.is_some();
+        // Expressions, schemas and commands score without a model call. Some samples make none, and those that were
+        // stopped may have made all.
+        let is_free = |job: &Job<'_>| match job.begun {
+            Some((_, Begun::Ended)) => !matches!(query.score, Some(Score::Model { .. })),
+            Some(_) => true,
+            None => job.model.is_none(),
+        };
         let has_room = |job: &Job<'_>| !meter.is_exhausted() || is_free(job);
         batch(
             &jobs,
@@ -294,10 +315,10 @@ impl Workspace {
             (false, true) => Some(StoppedBy::Cancelled),
             _ => None,
         };
-        let unlogged = self.unlogged(experiment, &meter)?;
         let errors = errors.into_iter().collect();
-        let body = StoredBody { query: query.clone(), errors, stopped, unlogged }.to_json()?;
-        let stored = Stored { body, ..self.stored_experiment(id)? };
+        let stored = self.stored_experiment(id)?;
+        let body = StoredBody { query: query.clone(), errors, stopped, ..StoredBody::of(&stored)? }.to_json()?;
+        let stored = Stored { body, ..stored };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
         self.view_of_experiment(&stored)
     }
@@ -314,13 +335,14 @@ impl Workspace {
     ) -> Result<Option<Read>, Fault> {
         let Experiment { id, row, mock, .. } = experiment;
         let calls = meter.sample(job.number);
+        let ran = !matches!(job.begun, Some((_, Begun::Ended)));
         let request = match &job.begun {
             Some((request, Begun::Ended | Begun::Runs)) => request.clone(),
             stopped => {
                 let stopped = stopped.as_ref().map(|(request, _)| request.as_str());
-                let ran = self.run_sample(experiment, job, stopped, &calls, cancel);
+                let sample = self.run_sample(experiment, job, stopped, &calls, cancel);
                 calls.give_room_back();
-                let Some(request) = ran? else { return Ok(None) };
+                let Some(request) = sample? else { return Ok(None) };
                 request
             }
         };
@@ -329,11 +351,10 @@ impl Workspace {
         if let Some(scorer) = scorer.filter(|_| Begun::is_over(status)) {
             let file = job.variant.loaded_flow.bundle.file.as_str();
             let scored = Scored { user: &row.user_id, file, mock: mock.clone(), calls, cancel: cancel.clone() };
-            let score = match self.score(scorer, &self.told(&read)?, &scored) {
-                Ok(value) => json!({ "value": value }),
-                // Whoever goes on scores it.
-                Err(_) if scored.calls.is_refused() || cancel.is_cancelled() => return Ok(Some(read)),
-                Err(why) => json!({ "error": why }),
+            let is_refused = &experiment.is_scoring_refused;
+            let Some(score) = self.score_in_budget(scorer, &self.told(&read)?, &scored, is_refused) else {
+                // `--go-on` scores it.
+                return Ok(if ran { Some(read) } else { None });
             };
             let scored = SampleRow { arm: job.arm, number: job.number, request, score: Some(score) };
             self.set_sample(id, &scored)?;
@@ -350,10 +371,17 @@ struct StoredBody {
     /// Why arms could not be run, by their numbers.
     errors: Vec<(u32, String)>,
     stopped: Option<StoppedBy>,
-    unlogged: Unlogged,
+    /// What was spent, written with each call.
+    spent: Option<Spent>,
+    /// Written by versions that did not store `spent`.
+    unlogged: Spent,
 }
 
 impl StoredBody {
+    fn spending(&self) -> Spending {
+        Spending { spent: self.spent, unlogged: self.unlogged }
+    }
+
     fn of(stored: &Stored) -> Result<StoredBody, Fault> {
         engine::json::from_value(stored.body.clone())
             .map_err(|error| Fault::internal(format!("experiment \"{}\" cannot be read: {error}", stored.id)))

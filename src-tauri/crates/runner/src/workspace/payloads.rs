@@ -54,8 +54,8 @@ impl Workspace {
         self.measured(reference)?.whole(path, MAX_WHOLE_BYTES).map(Json)
     }
 
-    /// Writes a value to a new file: a text as it is, anything else as indented JSON. A relative path begins in the
-    /// workspace's folder.
+    /// Writes a value to a file: a text as it is, anything else as indented JSON. A relative path begins in the
+    /// workspace's folder. An existing file is replaced once all is written, because the dialog that chose it asked.
     pub fn payload_save(&self, reference: &PayloadReference, path: &str, file: &str) -> Result<PayloadSaved, Fault> {
         let value = self.measured(reference)?;
         value.at(path)?;
@@ -63,17 +63,27 @@ impl Workspace {
             return Err(Fault::invalid("the file to save to has no name: type a path, like notes/state.json"));
         }
         let full = self.dir.join(Path::new(file));
-        let failed = |error: std::io::Error| match error.kind() {
-            std::io::ErrorKind::AlreadyExists => {
-                Fault::refused(format!("{} exists already: name another file", full.display()))
-            }
-            _ => Fault::refused(format!("{} cannot be written: {error}", full.display())),
-        };
-        let opened = OpenOptions::new().write(true).create_new(true).open(&full).map_err(failed)?;
-        let mut into = BufWriter::new(opened);
-        value.write(path, &mut into)?;
-        into.flush().map_err(failed)?;
-        let bytes = into.get_ref().metadata().map_err(failed)?.len();
+        let failed = |error: std::io::Error| Fault::refused(format!("{} cannot be written: {error}", full.display()));
+        if full.is_dir() {
+            return Err(Fault::refused(format!("{} is a folder: name a file in it", full.display())));
+        }
+        // Beside the file, so that it can be renamed to it.
+        let name = full.file_name().unwrap_or_default().to_string_lossy();
+        let partial = full.with_file_name(format!(".{name}.{}.partial", crate::effects::outside::new_id().simple()));
+        let written = (|| {
+            let opened = OpenOptions::new().write(true).create_new(true).open(&partial).map_err(failed)?;
+            let mut into = BufWriter::new(opened);
+            value.write(path, &mut into)?;
+            into.flush().map_err(failed)?;
+            let bytes = into.get_ref().metadata().map_err(failed)?.len();
+            drop(into);
+            std::fs::rename(&partial, &full).map_err(failed)?;
+            Ok(bytes)
+        })();
+        let bytes = written.inspect_err(|_: &Fault| {
+            // It may not have been created.
+            let _ = std::fs::remove_file(&partial);
+        })?;
         Ok(PayloadSaved { file: full.display().to_string(), bytes })
     }
 

@@ -1,4 +1,4 @@
-//! The books of a budget: what is spent, what is reserved for calls on their way, and what is kept for samples that
+//! The ledger of a budget: what is spent, what is reserved for calls on their way, and what is kept for samples that
 //! have begun and not asked yet.
 //!
 //! Must not ask a model.
@@ -7,20 +7,27 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use engine::error::FlowError;
+use serde::{Deserialize, Serialize};
+
 use super::{Budget, CallMeter};
 use crate::core::prices::CallTokens;
 use crate::core::sync::lock;
 
 /// Calls, and what they took.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Spent {
-    pub(super) calls: u32,
-    pub(super) tokens: f64,
-    pub(super) usd: f64,
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Spent {
+    pub(crate) calls: u32,
+    pub(crate) tokens: f64,
+    pub(crate) usd: f64,
 }
 
+/// Stores what was spent before a change and is spent after it. An error says why it cannot.
+pub(crate) type SaveSpent = Box<dyn Fn(Spent, Spent) -> Result<(), String> + Send + Sync>;
+
 impl Spent {
-    pub(super) fn add(&mut self, other: Spent) {
+    pub(crate) fn add(&mut self, other: Spent) {
         self.calls += other.calls;
         self.tokens += other.tokens;
         self.usd += other.usd;
@@ -72,9 +79,16 @@ enum Room {
 }
 
 impl Ledger {
-    /// Of no calls yet, of which each is expected to take as much as this.
-    pub(super) fn expecting(largest: CallTokens) -> Ledger {
-        Ledger { largest, ..Ledger::default() }
+    /// What calls took, and may take that are on their way.
+    fn spent(&self) -> Spent {
+        let mut spent = self.settled;
+        spent.add(self.reserved);
+        spent
+    }
+
+    /// Each call is expected to take as much as `largest`; `settled` was spent earlier.
+    pub(super) fn new(largest: CallTokens, settled: Spent) -> Ledger {
+        Ledger { largest, settled, ..Ledger::default() }
     }
 
     /// Whether a budget has room for a call. `kept` is what is kept for others; `has_price` says whether the call has
@@ -156,6 +170,30 @@ impl CallMeter {
         gate.on_their_way += 1;
         ledger.reserved.add(wanted);
         Admission::Begin(Reserved { meter: self.clone(), model: model.to_owned(), wanted, took: None })
+    }
+
+    /// Stores what is spent, before a call is sent and after it has ended: a process that is killed forgets no call.
+    /// Calls that wait here at the same time share a write.
+    pub(super) fn save(&self) -> Result<(), FlowError> {
+        let Some(save) = &self.save else { return Ok(()) };
+        let mut saved = lock(&self.saved);
+        let spent = lock(&self.ledger).spent();
+        if spent != *saved {
+            save(*saved, spent).map_err(|error| FlowError::plain(format!("cannot store what is spent: {error}")))?;
+            *saved = spent;
+        }
+        Ok(())
+    }
+
+    /// Whether the budget is spent if the calls on their way take what is expected of them.
+    pub(super) fn is_spent(&self) -> bool {
+        let spent = lock(&self.ledger).spent();
+        match self.budget {
+            None => false,
+            Some(Budget::Calls(most)) => spent.calls >= most,
+            Some(Budget::Tokens(most)) => spent.tokens >= f64::from(most),
+            Some(Budget::Usd(most)) => spent.usd >= most,
+        }
     }
 
     /// Decides whether a sample may begin whose first call is one of this model.

@@ -40,8 +40,8 @@ impl SharedAnswers {
     }
 }
 
-/// Passes an answer on that did not come in pieces.
-pub(super) fn tell(listener: Option<&Listener>, reply: &ModelReply) {
+/// Sends a complete reply to the listener.
+pub(super) fn send_whole(listener: Option<&Listener>, reply: &ModelReply) {
     let Some(listener) = listener else { return };
     reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
     reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));

@@ -14,7 +14,7 @@ fn call(text: &str) -> ModelCall {
 fn meter(budget: Option<Budget>) -> Arc<CallMeter> {
     let tokens = CallTokens { input: 10, cached: 0, output: 10 };
     let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);
-    CallMeter::new(budget, ExpectedCall { tokens }, Box::new(cost))
+    CallMeter::new((budget, Spent::default()), ExpectedCall { tokens }, Box::new(cost), None)
 }
 
 fn reply(_: ModelCall, _: Option<Listener>) -> Result<ModelReply, FlowError> {
@@ -22,11 +22,16 @@ fn reply(_: ModelCall, _: Option<Listener>) -> Result<ModelReply, FlowError> {
     Ok(ModelReply { text: Some("yes".to_owned()), usage, ..ModelReply::default() })
 }
 
+/// How many calls have ended.
+fn settled(meter: &CallMeter) -> u32 {
+    lock(&meter.ledger).settled.calls
+}
+
 /// Runs 20 concurrent samples with one call each, and returns how many calls were sent.
 fn asked_at_once(budget: Budget, expected: u64, takes: u64) -> u32 {
     let tokens = CallTokens { input: expected, cached: 0, output: 0 };
     let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);
-    let meter = CallMeter::new(Some(budget), ExpectedCall { tokens }, Box::new(cost));
+    let meter = CallMeter::new((Some(budget), Spent::default()), ExpectedCall { tokens }, Box::new(cost), None);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let asked = Cell::new(0);
     runtime.block_on(async {
@@ -123,7 +128,7 @@ fn a_provider_that_refuses_is_asked_again_after_its_pause() {
         reply(call, listener)
     };
     let answer = runtime.block_on(calls.answer(call("a"), None, &ask));
-    assert_eq!((answer.is_ok(), asked.get(), meter.settled().0), (true, 3, 3));
+    assert_eq!((answer.is_ok(), asked.get(), settled(&meter)), (true, 3, 3));
     // Each request was a call: one is left, which is refused, too, and then none.
     runtime.block_on(async {
         let answer = calls.answer(call("b"), None, &ask);
@@ -137,9 +142,10 @@ fn a_provider_that_refuses_is_asked_again_after_its_pause() {
     assert_eq!((asked.get(), meter.is_exhausted()), (4, true));
 }
 
-/// Begins a sample; it is cancelled instead of waiting.
+/// Starts a sample. Returns false instead of waiting.
 fn begins(calls: &SampleCalls) -> bool {
-    calls.wait_for_room("m", &|| false)
+    let looks = Cell::new(0);
+    calls.wait_for_room("m", &|| looks.replace(looks.get() + 1) > 0)
 }
 
 fn asks(calls: &SampleCalls, text: &str) -> Option<u64> {
@@ -155,14 +161,12 @@ fn no_sample_begins_that_could_not_ask_anything() {
     let [one, two, three, four] = [1, 2, 3, 4].map(|number| meter.sample(number));
     assert!(begins(&one) && begins(&two));
     // It would wait: perhaps one of them needs no call.
-    let looks = Cell::new(0);
-    let is_tired = || looks.replace(looks.get() + 1) > 0;
-    assert!(!three.wait_for_room("m", &is_tired) && !meter.is_exhausted());
+    assert!(!begins(&three) && !meter.is_exhausted());
     one.give_room_back();
     assert!(begins(&three));
     asks(&two, "a");
     asks(&three, "a");
-    assert_eq!(meter.settled().0, 2);
+    assert_eq!(settled(&meter), 2);
     assert!(!begins(&four) && meter.is_exhausted());
     assert!(!four.is_refused(), "it has asked nothing");
 }
@@ -174,7 +178,7 @@ fn room_is_kept_in_the_unit_of_the_budget() {
         let meter = meter(Some(budget));
         let [one, two, three] = [1, 2, 3].map(|number| meter.sample(number));
         assert!(begins(&one) && begins(&two));
-        assert!(!three.wait_for_room("m", &|| true), "{budget:?}");
+        assert!(!begins(&three) && !meter.is_exhausted(), "{budget:?}");
         // A call takes 30 tokens: more than was expected.
         asks(&one, "a");
         two.give_room_back();
@@ -200,7 +204,7 @@ fn a_sample_that_shares_an_answer_gives_its_room_back() {
     };
     let (first, second) =
         runtime.block_on(async { futures_util::future::join(answer(&asking), answer(&sharing)).await });
-    assert!(first.is_none() && second.is_some() && meter.settled().0 == 1);
+    assert!(first.is_none() && second.is_some() && settled(&meter) == 1);
     assert!(begins(&last));
 }
 
@@ -211,12 +215,12 @@ fn an_answer_of_an_earlier_part_is_not_asked_for_again() {
     let known = ModelReply { text: Some("before".to_owned()), ..ModelReply::default() };
     meter.keep_answer((1, hash, 0), Answered { reply: known, took: Duration::from_secs(7) });
     assert!(asks(&meter.sample(1), "a").is_some_and(|ms| ms > 6_000), "as if it had asked itself");
-    assert_eq!(meter.settled().0, 0);
+    assert_eq!(settled(&meter), 0);
     // The sample that was given this answer itself asks the same once more: that is another answer.
     let stopped = meter.sample(1);
     stopped.add_asked([hash]);
     assert_eq!(asks(&stopped, "a"), None);
-    assert_eq!((asks(&meter.sample(2), "a"), meter.settled().0), (None, 2));
+    assert_eq!((asks(&meter.sample(2), "a"), settled(&meter)), (None, 2));
 }
 
 /// What a sample sends asks as a part of it: three draws of one sample were one.
@@ -224,5 +228,38 @@ fn an_answer_of_an_earlier_part_is_not_asked_for_again() {
 fn what_a_sample_sends_shares_no_answer_with_it() {
     let meter = meter(None);
     let sample = meter.sample(1);
-    assert_eq!((asks(&sample, "a"), asks(&sample, "a"), meter.settled().0), (None, None, 2));
+    assert_eq!((asks(&sample, "a"), asks(&sample, "a"), settled(&meter)), (None, None, 2));
+}
+
+/// A process that was killed forgot the calls on their way, those of scores, and those that a provider had refused.
+#[test]
+fn what_is_spent_is_stored_before_a_call_is_sent_and_after_it_has_ended() {
+    let stored = Arc::new(Mutex::new(Vec::new()));
+    let writes = stored.clone();
+    let save = move |before: Spent, now: Spent| {
+        lock(&writes).push((before, now));
+        if now.calls > 4 { Err("the disk is full".to_owned()) } else { Ok(()) }
+    };
+    let tokens = CallTokens { input: 10, cached: 0, output: 10 };
+    let earlier = Spent { calls: 2, tokens: 50.0, usd: 0.5 };
+    let budget = (Some(Budget::Calls(9)), earlier);
+    let cost = |_: &str, tokens: CallTokens| Some((tokens.input + tokens.output) as f64 / 100.0);
+    let meter = CallMeter::new(budget, ExpectedCall { tokens }, Box::new(cost), Some(Box::new(save)));
+    let calls = MeteredCalls::new(meter.sample(1), true, Arc::default());
+    let sent = Cell::new(0);
+    let ask = async |call, listener| {
+        let last = lock(&stored).last().map(|(_, now)| now.calls);
+        sent.set(sent.get() + 1);
+        assert_eq!(last, Some(2 + sent.get()), "it is stored before it is sent");
+        reply(call, listener)
+    };
+    let answer = |text: &str| calls.answer(call(text), None, &ask).now_or_never().unwrap();
+    assert!(answer("a").is_ok() && answer("b").is_ok());
+    let told = |spent: Spent| (spent.calls, spent.tokens.round() as u32);
+    let pairs = lock(&stored).iter().map(|(before, now)| (told(*before), told(*now))).collect::<Vec<_>>();
+    // The second call is expected to take as much as the first one did, so its end changes nothing.
+    assert_eq!(pairs, [((2, 50), (3, 70)), ((3, 70), (3, 80)), ((3, 80), (4, 110))]);
+    let error = answer("c").unwrap_err();
+    assert_eq!((sent.get(), settled(&meter)), (2, 4), "it is not sent");
+    assert!(error.message.contains("cannot store what is spent: the disk is full"), "{error:?}");
 }

@@ -19,7 +19,7 @@ use super::sample::Begun;
 use super::score::expression;
 use super::statistics::rate;
 use super::variant::Variant;
-use super::{Budget, Experiment, ModelsBy, TryQuery, Unlogged};
+use super::{Budget, Experiment, ModelsBy, Spending, TryQuery};
 use crate::core::fault::Fault;
 use crate::models::call_meter::SampleCalls;
 use crate::run::batch::{Bounds, Cancel, batch};
@@ -289,7 +289,7 @@ impl Workspace {
             models_by: query.models_by.clone(),
             ..TryQuery::default()
         };
-        let mut experiment = self.experiment_of(String::new(), try_query, Unlogged::default())?;
+        let mut experiment = self.experiment_of(String::new(), try_query, Spending::default())?;
         // Model calls from the first step on, and none that is on its way.
         experiment.place = Place {
             path: experiment.place.path,

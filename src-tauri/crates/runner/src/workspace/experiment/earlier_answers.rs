@@ -20,8 +20,10 @@ use crate::workspace::{Mock, Workspace};
 /// The kinds of events that say what was asked and answered.
 const KINDS: [&str; 2] = ["effect_started", "effect_finished"];
 
-/// A model call that a sample made itself, in the order of the ends.
+/// A model call that was answered.
 struct EndedCall {
+    /// When it began, and as which event of its log.
+    started: (i64, Seq),
     hash: blake3::Hash,
     /// `None` if it failed: then each sample asks for itself.
     answered: Option<Answered>,
@@ -42,14 +44,17 @@ impl Workspace {
         }
         let runs = |job: &&Job<'_>| !matches!(job.begun, Some((_, Begun::Ended)));
         let wanted: HashSet<u32> = jobs.iter().filter(runs).map(|job| job.number).collect();
-        let of_wanted = samples.filter(|(row, request)| request.is_some() && wanted.contains(&row.number));
+        let is_wanted = |(row, request): &&Sample| request.is_some() && wanted.contains(&row.number);
+        let mut of_wanted: Vec<&Sample> = samples.filter(is_wanted).collect();
+        // The first answer to a call counts, so the order must be the same each time.
+        of_wanted.sort_by_key(|(row, _)| (row.number, row.arm));
         let mut common: Option<Requests> = None;
         for (row, request) in of_wanted {
             let Some(from) = request.as_ref().and_then(|request| request.forked_from.as_ref()) else { continue };
             let common = common.get_or_insert_with(|| Requests::of(&experiment.events));
-            let calls = ended_calls(&self.own_effects(&row.request, from.seq)?, common.clone());
+            let calls = self.all_calls(&self.own_effects(&row.request, from.seq)?, common.clone())?;
             let mut asked: HashMap<blake3::Hash, u32> = HashMap::new();
-            for EndedCall { hash, answered } in calls {
+            for EndedCall { hash, answered, .. } in calls {
                 let nth = asked.entry(hash).or_insert(0);
                 if let Some(answered) = answered {
                     meter.keep_answer((row.number, hash, *nth), answered);
@@ -58,6 +63,30 @@ impl Workspace {
             }
         }
         Ok(())
+    }
+
+    /// The calls that a sample has been answered, to go on counting from there. `whole` is its log, which has the events
+    /// up to `common` from the request.
+    pub(super) fn answered_calls(&self, whole: &[Event], common: Seq) -> Result<Vec<blake3::Hash>, Fault> {
+        let (shared, own) = whole.split_at(whole.partition_point(|event| event.seq <= common));
+        let calls = self.all_calls(own, Requests::of(shared))?;
+        Ok(calls.into_iter().map(|call| call.hash).collect())
+    }
+
+    /// The answered model calls of a sample and of the requests that it sent, which count as calls of the sample, in the
+    /// order of their begins. `own` are its own events, and `requests` are those of the events before.
+    fn all_calls(&self, own: &[Event], requests: Requests) -> Result<Vec<EndedCall>, Fault> {
+        let mut calls = ended_calls(own, requests);
+        let (mut sent, mut known) = (sent_by(own), HashSet::new());
+        while let Some(request) = sent.pop() {
+            if known.insert(request.clone()) {
+                let events = self.own_effects(&request, 0)?;
+                calls.extend(ended_calls(&events, Requests::default()));
+                sent.extend(sent_by(&events));
+            }
+        }
+        calls.sort_by_key(|call| call.started);
+        Ok(calls)
     }
 
     /// What a fork asked of the outside itself, in order.
@@ -72,11 +101,15 @@ impl Workspace {
     }
 }
 
-/// The calls that a sample has been answered, to go on counting from there: `whole` is its log, of which it has the
-/// events up to `common` from the request.
-pub(super) fn answered_calls(whole: &[Event], common: Seq) -> Vec<blake3::Hash> {
-    let (shared, own) = whole.split_at(whole.partition_point(|event| event.seq <= common));
-    ended_calls(own, Requests::of(shared)).into_iter().map(|call| call.hash).collect()
+/// The requests that some events of a log sent.
+fn sent_by(events: &[Event]) -> Vec<String> {
+    let sent = |event: &Event| match &event.kind {
+        EventKind::EffectFinished { effect: EffectKind::Once, result, dispatch: Some(_), .. } => {
+            result[0]["requestId"].as_str().map(str::to_owned)
+        }
+        _ => None,
+    };
+    events.iter().filter_map(sent).collect()
 }
 
 /// Whether a sample that was stopped had asked a model and got no answer: it asks first when it goes on.
@@ -114,18 +147,20 @@ fn ended_calls(own: &[Event], mut requests: Requests) -> Vec<EndedCall> {
                     Some(_) => None,
                     None => engine::json::from_value(result.clone()).ok(),
                 };
-                let waited = begun.get(&started).map_or(0, |at| event.at - at);
+                let began = begun.get(&started).copied().unwrap_or(event.at);
+                let waited = event.at - began;
                 let answered = reply.map(|reply| {
                     // If it was shared already, the model took longer than this sample waited.
                     let took = u64::try_from(waited).unwrap_or(0).saturating_add(reply.shared_ms.unwrap_or(0));
                     let reply = ModelReply { shared_ms: None, ..reply };
                     Answered { reply, took: Duration::from_millis(took) }
                 });
-                calls.push(EndedCall { hash: hash_of(&asked.whole()), answered });
+                calls.push(EndedCall { started: (began, started), hash: hash_of(&asked.whole()), answered });
             }
             _ => {}
         }
     }
+    calls.sort_by_key(|call: &EndedCall| call.started);
     calls
 }
 
@@ -157,6 +192,36 @@ mod tests {
         json!({ "role": "user", "content": content })
     }
 
+    /// Calls were numbered by their ends, so that another arm counted them in another order.
+    #[test]
+    fn calls_are_numbered_by_their_begins() {
+        let log = [
+            begins(1, 0, json!([says("slow")])),
+            begins(2, 0, json!([says("fast")])),
+            ends(3, 10, 2, json!({ "result": { "text": "two" } })),
+            ends(4, 20, 1, json!({ "result": { "text": "one" } })),
+        ];
+        let calls = ended_calls(&log, Requests::default());
+        let texts: Vec<_> = calls.iter().flat_map(|call| &call.answered).map(|one| one.reply.text.as_deref()).collect();
+        assert_eq!(texts, [Some("one"), Some("two")]);
+    }
+
+    #[test]
+    fn what_a_log_sent_is_known_by_its_answers() {
+        let once = |seq, rest: Value| {
+            let mut kind = json!({ "kind": "effect_finished", "effect": "once", "ordinal": seq, "started": seq });
+            kind.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
+            event(seq, 0, kind)
+        };
+        let sent = json!([{ "sessionId": "s", "requestId": "dispatch_1", "adopted": false }]);
+        let log = [
+            once(1, json!({ "result": sent, "dispatch": { "type": "internal", "target": "note" } })),
+            once(2, json!({ "result": [{ "requestId": "its own" }] })),
+            once(3, json!({ "result": [{ "refused": "no-entry", "detail": "" }], "dispatch": {} })),
+        ];
+        assert_eq!(sent_by(&log), ["dispatch_1"]);
+    }
+
     #[test]
     fn each_answer_has_what_was_asked_whole_and_how_long_it_took() {
         let log = [
@@ -181,11 +246,11 @@ mod tests {
                 (text, answered.map_or(0, |answered| answered.took.as_millis()))
             })
             .collect();
+        assert!(calls.is_sorted_by_key(|call| call.started));
         assert_eq!(told, [(Some("one"), 250), (Some("two"), 100), (None, 0)]);
         // References are resolved, so that the same question is the same wherever it was asked.
         assert_eq!(calls[0].hash, calls[1].hash);
         assert!(calls.iter().flat_map(|call| &call.answered).all(|answered| answered.reply.shared_ms.is_none()));
-        assert_eq!(answered_calls(&log, 4).len(), 3);
         assert!(was_asking(&log) && !was_asking(&log[1..9]));
     }
 }

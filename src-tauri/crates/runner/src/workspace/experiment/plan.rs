@@ -9,7 +9,7 @@ use super::axes::Arm;
 use super::place::{Place, RecordedCall};
 use super::score::Score;
 use super::variant::Variant;
-use super::{Budget, Experiment, TryQuery, Unlogged};
+use super::{Budget, Experiment, Spending, TryQuery};
 use crate::catalogue::runnable::{Wanted, named};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
@@ -28,7 +28,7 @@ const MAX_CHECKED: usize = 20;
 impl Workspace {
     /// What an experiment will take. Writes and runs nothing.
     pub fn plan_try(&self, query: &TryQuery) -> Result<TryPlan, Fault> {
-        let experiment = self.experiment_of(String::new(), query.clone(), Unlogged::default())?;
+        let experiment = self.experiment_of(String::new(), query.clone(), Spending::default())?;
         let checked = self.check_query(&experiment)?;
         Ok(self.plan_of_experiment(&experiment, &checked))
     }

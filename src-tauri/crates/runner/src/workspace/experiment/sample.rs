@@ -6,7 +6,7 @@ use std::time::Duration;
 use engine::event::{Event, RequestStatus};
 use store::SampleRow;
 
-use super::earlier_answers::{answered_calls, was_asking};
+use super::earlier_answers::was_asking;
 use super::variant::Variant;
 use super::{Experiment, Job};
 use crate::core::fault::Fault;
@@ -80,7 +80,7 @@ impl Workspace {
             return Ok(None);
         }
         let request = new_request();
-        // Before it begins, so that whoever goes on after this process was ended finds it.
+        // Claimed first, so that `--go-on` finds the sample after a crash.
         let begun = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
         let claimed = self.store.claim_sample(&experiment.id, &begun, job.gone.as_deref());
         if !claimed.map_err(Fault::of_write)? {
@@ -122,7 +122,7 @@ impl Workspace {
         calls: &SampleCalls,
     ) -> Result<Running, Fault> {
         let common = recorded.0.forked_from.as_ref().map_or(0, |from| from.seq);
-        calls.add_asked(answered_calls(&recorded.1, common));
+        calls.add_asked(self.answered_calls(&recorded.1, common)?);
         let next = self.resuming_with(variant.loaded_flow.clone(), recorded, &Mock::Inherit, Vec::new())?;
         self.begin_next(super::Next { calls: Some(calls.clone()), ..next })
     }

@@ -4,6 +4,7 @@
 use std::io::{Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use engine::effects::{Effects, Message, ModelCall};
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 use super::axes::PromptText;
 use crate::core::fault::Fault;
 use crate::core::ordinary_files::short;
+use crate::core::sync::lock;
 use crate::effects::outside::World;
 use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::MockModels;
@@ -119,6 +121,45 @@ pub(crate) fn expression(flag: &str, text: &str) -> Result<Expression, Fault> {
 }
 
 impl Workspace {
+    /// Scores a run, if the budget has room for that. `None` if it has not, or the experiment was cancelled.
+    pub(super) fn score_in_budget(
+        &self,
+        scorer: &Scorer<'_>,
+        run: &Value,
+        of: &Scored<'_>,
+        is_refused: &Mutex<bool>,
+    ) -> Option<Value> {
+        let Scored { calls, cancel, .. } = of;
+        let (is_block, has_room) = match scorer {
+            Scorer::Other(Score::Model { model, .. }) => (false, calls.wait_for_room(model, &|| cancel.is_cancelled())),
+            Scorer::Other(Score::Block { .. }) => (true, !*lock(is_refused)),
+            _ => (false, true),
+        };
+        if !has_room {
+            return None;
+        }
+        // A block may ask no model. With a spent budget one is tried at a time, until one asks.
+        let mut alone = (is_block && calls.is_budget_spent()).then(|| lock(is_refused));
+        if alone.as_deref() == Some(&true) {
+            return None;
+        }
+        let score = self.score(scorer, run, of);
+        calls.give_room_back();
+        if let (true, Some(is_refused)) = (calls.is_refused(), alone.as_deref_mut()) {
+            *is_refused = true;
+        }
+        drop(alone);
+        match score {
+            Ok(value) => Some(json!({ "value": value })),
+            Err(_) if calls.is_refused() => {
+                *lock(is_refused) = true;
+                None
+            }
+            Err(_) if cancel.is_cancelled() => None,
+            Err(why) => Some(json!({ "error": why })),
+        }
+    }
+
     /// The score of a run by what is told of it. `Err` is why it has none.
     pub(super) fn score(&self, scorer: &Scorer<'_>, run: &Value, of: &Scored<'_>) -> Result<Value, String> {
         let value = match scorer {

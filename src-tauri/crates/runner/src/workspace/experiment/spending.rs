@@ -1,39 +1,47 @@
-//! What an experiment has spent, and what it may still spend: its budget counts what is in the logs of its samples, and
-//! what is in none of them.
+//! What an experiment has spent, and what it may still spend. It is stored with each call, because the logs of samples
+//! hold no calls on their way, no requests that providers refused, and no scores.
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use store::Store;
 
-use super::Experiment;
+use super::{Experiment, Mock};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
-use crate::models::call_meter::{CallMeter, ExpectedCall};
+use crate::models::call_meter::{CallMeter, ExpectedCall, SaveSpent, Spent};
 use crate::workspace::Workspace;
 
-/// What an experiment has spent that is in no log of a sample: requests that providers refused, and scores.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub(super) struct Unlogged {
-    calls: u32,
-    tokens: f64,
-    usd: f64,
+/// The field of a stored experiment with what it has spent.
+const SPENT: &str = "spent";
+
+/// What an experiment has spent by what is stored of it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spending {
+    /// All of it. `None` before the first call, and in experiments of versions that did not store it.
+    pub(super) spent: Option<Spent>,
+    /// In experiments of those versions: what no log of a sample tells.
+    pub(super) unlogged: Spent,
+}
+
+impl Spending {
+    /// What is spent if the logs of the samples tell this.
+    fn total(&self, logged: Spent) -> Spent {
+        match self.spent {
+            Some(Spent { calls, tokens, usd }) => {
+                Spent { calls: calls.max(logged.calls), tokens: tokens.max(logged.tokens), usd: usd.max(logged.usd) }
+            }
+            None => {
+                let mut total = logged;
+                total.add(self.unlogged);
+                total
+            }
+        }
+    }
 }
 
 impl Workspace {
-    /// What has been spent by now that is in no log of a sample.
-    pub(super) fn unlogged(&self, experiment: &Experiment, meter: &CallMeter) -> Result<Unlogged, Fault> {
-        let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-        let (logged, logged_tokens, logged_usd) = self.spent(&rows, &experiment.query.request)?;
-        let (calls, tokens, usd) = meter.settled();
-        Ok(Unlogged {
-            calls: calls.saturating_sub(logged),
-            tokens: (tokens - logged_tokens as f64).max(0.0),
-            usd: (usd - logged_usd).max(0.0),
-        })
-    }
-
-    /// Counts the calls of an experiment, with those of samples that have run before.
+    /// Counts the calls of an experiment, with those that it made before.
     pub(super) fn meter_of(&self, experiment: &Experiment) -> Result<Arc<CallMeter>, Fault> {
         let calls = experiment.place.calls(&experiment.events);
         let most = |of: fn(&CallTokens) -> u64| calls.iter().filter_map(|call| call.tokens.as_ref().map(of)).max();
@@ -44,12 +52,62 @@ impl Workspace {
         };
         let config = self.config.clone();
         let cost = move |model: &str, tokens: CallTokens| config.price_of(model, tokens);
-        let meter = CallMeter::new(experiment.query.budget, ExpectedCall { tokens }, Box::new(cost));
-        // Also without a budget, because what no log tells is the difference to what the logs of all samples do.
-        let rows = self.store.samples(&experiment.id).map_err(Fault::internal)?;
-        let (calls, tokens, usd) = self.spent(&rows, &experiment.query.request)?;
-        let more = experiment.unlogged;
-        meter.add_spent(calls + more.calls, tokens as f64 + more.tokens, usd + more.usd);
-        Ok(meter)
+        let Experiment { id, query, spending, mock, .. } = experiment;
+        let rows = self.store.samples(id).map_err(Fault::internal)?;
+        let (calls, tokens_of_logs, usd) = self.spent(&rows, &query.request)?;
+        let spent = spending.total(Spent { calls, tokens: tokens_of_logs as f64, usd });
+        // The forks of a search do not go on, and mocked calls cost nothing unless there is a budget for them.
+        let saves = !id.is_empty() && (query.budget.is_some() || *mock == Mock::Off);
+        let save = saves.then(|| saving(self.store.clone(), id.clone()));
+        Ok(CallMeter::new((query.budget, spent), ExpectedCall { tokens }, Box::new(cost), save))
+    }
+}
+
+/// Stores what an experiment has spent.
+fn saving(store: Arc<Store>, id: String) -> SaveSpent {
+    Box::new(move |before, now| {
+        let stored = store.experiment(&id).map_err(|error| error.to_string())?;
+        // A deleted experiment does not go on.
+        let Some(mut stored) = stored else { return Ok(()) };
+        let known = stored.body.get(SPENT).filter(|spent| !spent.is_null());
+        let known = known.and_then(|spent| engine::json::from_value(spent.clone()).ok());
+        stored.body[SPENT] = now_spent(known, before, now);
+        store.put_experiment(&stored).map_err(|error| error.to_string())
+    })
+}
+
+/// What is to be stored: `known` is what is stored, to which another process that runs samples may have added.
+fn now_spent(known: Option<Spent>, before: Spent, now: Spent) -> Value {
+    match known {
+        Some(known) if known != before => json!(Spent {
+            calls: (known.calls + now.calls).saturating_sub(before.calls),
+            tokens: known.tokens + (now.tokens - before.tokens),
+            usd: known.usd + (now.usd - before.usd),
+        }),
+        _ => json!(now),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spent(calls: u32) -> Spent {
+        Spent { calls, tokens: f64::from(calls) * 10.0, usd: f64::from(calls) / 4.0 }
+    }
+
+    #[test]
+    fn what_is_stored_counts_unless_the_logs_tell_more() {
+        let stored = Spending { spent: Some(spent(3)), ..Spending::default() };
+        assert_eq!((stored.total(spent(2)), stored.total(spent(4))), (spent(3), spent(4)));
+        let older = Spending { spent: None, unlogged: spent(2) };
+        assert_eq!(older.total(spent(3)), spent(5));
+    }
+
+    #[test]
+    fn what_another_process_spends_is_added() {
+        assert_eq!(now_spent(None, spent(1), spent(2)), json!(spent(2)));
+        assert_eq!(now_spent(Some(spent(1)), spent(1), spent(2)), json!(spent(2)));
+        assert_eq!(now_spent(Some(spent(5)), spent(1), spent(2)), json!(spent(6)));
     }
 }

@@ -80,7 +80,7 @@ fn the_log_of_a_sample_is_read_once_however_many_there_are() {
 fn where_the_arms_leave_the_request_is_read_once() {
     for arms in [6, 12] {
         let (_dir, workspace) = place();
-        let experiment = workspace.experiment_of("exp".to_owned(), query(arms), super::Unlogged::default()).unwrap();
+        let experiment = workspace.experiment_of("exp".to_owned(), query(arms), super::Spending::default()).unwrap();
         let stored = store::ExperimentRow {
             id: "exp".to_owned(),
             request: "r".to_owned(),

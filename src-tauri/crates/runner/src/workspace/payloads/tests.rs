@@ -235,16 +235,24 @@ fn a_reference_opens_what_was_shown_and_nothing_else() {
     assert!(not_found(PayloadReference { at: at("nobody", 1), ..good.clone() }).contains("unknown request"));
     assert!(not_found(PayloadReference { at: at(one, 1_000_000), ..good.clone() }).contains("event 1000000"));
     not_found(PayloadReference { hash: "no hash".to_owned(), ..good.clone() });
-    // To a file that is there already nothing is written.
     let saved = workspace.payload_save(&good, "", "first.json").unwrap();
     let text = std::fs::read_to_string(dir.path().join("first.json")).unwrap();
     assert_eq!(
         (serde_json::from_str::<Value>(&text).unwrap(), saved.bytes),
         (row[0].payload.0.clone(), text.len() as u64)
     );
-    assert!(matches!(workspace.payload_save(&good, "", "first.json"), Err(Fault::Refused { .. })));
-    assert!(matches!(workspace.payload_save(&good, "/nothing", "second.json"), Err(Fault::NotFound { .. })));
-    assert!(!dir.path().join("second.json").exists());
+    // The dialog has asked whether to replace it. What cannot be written leaves nothing behind, and the old file whole.
+    std::fs::write(dir.path().join("first.json"), "older").unwrap();
+    assert_eq!(workspace.payload_save(&good, "", "first.json").unwrap().bytes, saved.bytes);
+    assert_eq!(std::fs::read_to_string(dir.path().join("first.json")).unwrap(), text);
+    let files = || std::fs::read_dir(dir.path()).unwrap().count();
+    let before = files();
+    assert!(matches!(workspace.payload_save(&good, "/nothing", "first.json"), Err(Fault::NotFound { .. })));
+    for no_file in ["flows", "first.json/inside.json", "none/second.json"] {
+        assert!(matches!(workspace.payload_save(&good, "", no_file), Err(Fault::Refused { .. })), "{no_file}");
+    }
+    assert_eq!(files(), before);
+    assert_eq!(std::fs::read_to_string(dir.path().join("first.json")).unwrap(), text);
     // What was deleted is gone, though it is in memory.
     workspace.delete_session(&workspace.request(one).unwrap().session_id).unwrap();
     assert!(not_found(good).contains("unknown request"));

@@ -16,7 +16,7 @@ struct Key {
     field: Option<DifferingField>,
     /// Where in the field. Values are left out: those of one reason differ by the input of each run.
     place: Option<String>,
-    /// Without ids, and of a file that cannot be compared without the numbers of its lines and events.
+    /// Without ids and, if the run is not comparable, without the numbers of lines and events.
     why: Option<String>,
 }
 
@@ -33,7 +33,7 @@ pub(super) fn summary(results: Vec<VerifiedRun>, missing: Vec<String>) -> Verifi
         // A flow that does not load has one reason, and so has what was stopped by a limit.
         let why = run.why.as_deref().map(|why| without_ids(why, run));
         let reason =
-            if run.verdict == Verdict::NotComparable { why.as_deref().map(without_digits) } else { why.clone() };
+            if run.verdict == Verdict::NotComparable { why.as_deref().map(without_places) } else { why.clone() };
         // A flow that does not load has one reason for all its actions.
         let owner = || (run.flow.clone(), run.action.clone().filter(|_| run.path.is_some()));
         let key = Key {
@@ -106,20 +106,26 @@ fn without_numbers(path: &str) -> String {
     general
 }
 
-/// A text with `…` in place of each number.
-fn without_digits(text: &str) -> String {
+/// A text with `…` in place of the numbers of lines and events. Other numbers are a part of the reason, like those of
+/// models and formats.
+fn without_places(text: &str) -> String {
     let mut general = String::with_capacity(text.len());
-    let mut was_digit = false;
-    for letter in text.chars() {
-        let is_digit = letter.is_ascii_digit();
-        match (is_digit, was_digit) {
-            (false, _) => general.push(letter),
-            (true, false) => general.push('…'),
-            (true, true) => {}
-        }
-        was_digit = is_digit;
+    let mut rest = text;
+    while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
+        let (before, number) = rest.split_at(at);
+        let end = number.find(|c: char| !c.is_ascii_digit()).unwrap_or(number.len());
+        general.push_str(before);
+        general.push_str(if names_place(before) { "…" } else { &number[..end] });
+        rest = &number[end..];
     }
+    general.push_str(rest);
     general
+}
+
+/// Whether a text ends with the word that a number of a line or an event follows.
+fn names_place(before: &str) -> bool {
+    let word = before.strip_suffix("line ").or_else(|| before.strip_suffix("event "));
+    word.is_some_and(|left| !left.ends_with(|c: char| c.is_ascii_alphanumeric() || c == '_'))
 }
 
 /// A reason without what names one run.
@@ -147,7 +153,7 @@ fn without(text: &str, word: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{summary, without, without_digits, without_numbers};
+    use super::{summary, without, without_numbers, without_places};
     use crate::views::{DifferingField, Verdict, VerifiedRun};
 
     fn run(nth: usize, verdict: Verdict) -> VerifiedRun {
@@ -196,7 +202,9 @@ mod tests {
         assert_eq!((found.groups.len(), found.groups[0].count), (1, 2));
         let why = found.groups[0].why.as_deref();
         assert_eq!(why, Some("…, line …: event … of request \"…\" is expected here"));
-        assert_eq!(without_digits("line 12, column 3"), "line …, column …");
+        assert_eq!(without_places("line 12, event 3: 4 blocks"), "line …, event …: 4 blocks");
+        assert_eq!(without_places("asks gpt-5 at event 12, not gpt-4"), "asks gpt-5 at event …, not gpt-4");
+        assert_eq!(without_places("outline 7, event no. 7, line "), "outline 7, event no. 7, line ");
     }
 
     #[test]
