@@ -27,7 +27,7 @@ const ENDLESS: [&str; 4] = [
     "for (;;) input.length;",
     "for (;;) { try { for (;;) input.length; } catch { } }",
     "for (;;) await null;",
-    "const again = () => Promise.resolve().then(again); await again();",
+    "const again = () => { Promise.resolve().then(again); }; again(); await new Promise(() => {});",
 ];
 
 fn place(yield_ms: u32) -> Place {
