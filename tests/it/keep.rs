@@ -220,7 +220,7 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
         (0, "not_comparable", "cut.run, line "),
         (1, "not_comparable", "empty.run, line 1: this is no .run file"),
         (2, "not_comparable", "line 1: the file has format 2, newer than format 1"),
-        (3, "not_comparable", ": event 4 of request \"first\" is expected here, and this is event 44"),
+        (3, "not_comparable", ": expected event 4 of request \"first\", found event 44"),
         (4, "does_not_load", "unknown flow \"gone\""),
         (5, "not_comparable", "no text in UTF-8"),
         (6, "not_comparable", "missing.run is not there"),

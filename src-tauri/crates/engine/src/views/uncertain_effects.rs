@@ -130,7 +130,7 @@ mod tests {
 
     /// What a log holds of effects, without what does not matter to them.
     #[derive(Clone, Debug)]
-    enum Told {
+    enum Recorded {
         Began {
             effect: EffectKind,
             ordinal: u32,
@@ -144,25 +144,25 @@ mod tests {
         },
     }
 
-    fn told() -> impl Strategy<Value = Told> {
+    fn recorded() -> impl Strategy<Value = Recorded> {
         let effect = prop::sample::select(vec![EffectKind::Fetch, EffectKind::Once, EffectKind::Model]);
         let outcome = prop::sample::select(vec![Outcome::Completed, Outcome::Failed, Outcome::Suspended]);
         let error = prop::sample::select(vec![None, Some("Error"), Some("AbortError"), Some("StorageError")]);
         prop_oneof![
-            4 => (effect, 0..2_u32).prop_map(|(effect, ordinal)| Told::Began { effect, ordinal }),
-            1 => (1..6_u64).prop_map(Told::Finished),
-            1 => prop::collection::vec(1..6_u64, 0..3).prop_map(Told::Returned),
-            2 => (outcome, error).prop_map(|(outcome, error)| Told::Ended { outcome, error }),
+            4 => (effect, 0..2_u32).prop_map(|(effect, ordinal)| Recorded::Began { effect, ordinal }),
+            1 => (1..6_u64).prop_map(Recorded::Finished),
+            1 => prop::collection::vec(1..6_u64, 0..3).prop_map(Recorded::Returned),
+            2 => (outcome, error).prop_map(|(outcome, error)| Recorded::Ended { outcome, error }),
         ]
     }
 
-    fn event(seq: Seq, path: &str, attempt: u32, told: &Told) -> Event {
+    fn event(seq: Seq, path: &str, attempt: u32, recorded: &Recorded) -> Event {
         let earlier = |back: &u64| seq.saturating_sub(*back);
-        let kind = match told {
-            Told::Began { effect, ordinal } => {
+        let kind = match recorded {
+            Recorded::Began { effect, ordinal } => {
                 EventKind::EffectStarted { effect: *effect, ordinal: *ordinal, request: None }
             }
-            Told::Finished(back) => EventKind::EffectFinished {
+            Recorded::Finished(back) => EventKind::EffectFinished {
                 effect: EffectKind::Once,
                 ordinal: 0,
                 started: Some(earlier(back)),
@@ -172,7 +172,7 @@ mod tests {
                 memoized: false,
                 dispatch: None,
             },
-            Told::Returned(back) => EventKind::CallbackReturned {
+            Recorded::Returned(back) => EventKind::CallbackReturned {
                 callback: "f#0".to_owned(),
                 fingerprint: None,
                 returned: Default::default(),
@@ -181,7 +181,7 @@ mod tests {
                 memoized: false,
                 commits: Vec::new(),
             },
-            Told::Ended { outcome, error } => EventKind::BlockFinished {
+            Recorded::Ended { outcome, error } => EventKind::BlockFinished {
                 outcome: *outcome,
                 output: None,
                 error: error.map(|name| FlowError::new(name, "it failed")),
@@ -225,13 +225,13 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_index_finds_what_looking_through_finds(
-            log in prop::collection::vec((0..PATHS.len(), 0..2_u32, told()), 0..40)
+        fn the_index_equals_a_full_scan(
+            log in prop::collection::vec((0..PATHS.len(), 0..2_u32, recorded()), 0..40)
         ) {
             let events: Vec<Event> = log
                 .iter()
                 .zip(1..)
-                .map(|((path, attempt, told), seq)| event(seq, PATHS[*path], *attempt, told))
+                .map(|((path, attempt, recorded), seq)| event(seq, PATHS[*path], *attempt, recorded))
                 .collect();
             let found: Vec<Seq> = may_have_happened(&events).iter().map(|one| one.seq).collect();
             prop_assert_eq!(found, looked_through(&events));

@@ -28,13 +28,13 @@ const SOURCES: [&str; 21] = [
 /// The watch of a workspace's files, if it is wanted.
 #[derive(Default)]
 pub(crate) struct Watching {
-    /// What this process writes there: it is told of no change by that.
+    /// Files written by this process. Changes to them are not reported.
     pub(crate) own: Arc<OwnWrites>,
     watch: Mutex<Option<Watch>>,
 }
 
 impl Watching {
-    /// Begins to watch a folder; `changed` is called when a file that flows are made of was changed by others.
+    /// Begins to watch a folder. Calls `changed` when a source file changes, except for writes of this process.
     pub(crate) fn begin(&self, root: &Path, changed: impl Fn() + Send + 'static) -> Result<(), Fault> {
         *lock(&self.watch) = Some(watch(root, self.own.clone(), changed)?);
         Ok(())
@@ -53,7 +53,7 @@ struct Watched {
     folders: BTreeSet<PathBuf>,
 }
 
-/// Watches a folder; `changed` hears of files that flows are made of, but not of what this process wrote itself.
+/// Watches a folder. Calls `changed` when a source file changes, except for writes of this process.
 fn watch(root: &Path, own: Arc<OwnWrites>, changed: impl Fn() + Send + 'static) -> Result<Watch, Fault> {
     let watched = Shared::default();
     let itself = Arc::downgrade(&watched);

@@ -19,8 +19,8 @@ pub(crate) struct LiveQuestions {
     pub(crate) are_accepted: Cell<bool>,
     /// By the id of the suspension.
     pub(crate) waiting: RefCell<BTreeMap<String, Waiter>>,
-    /// What was asked and answered in this run, in order: a body that runs again after a conflict asks the same, and a
-    /// later try may.
+    /// Answered questions of this run, oldest first. A body that reruns after a conflict, or a later try, may ask the same
+    /// question.
     pub(crate) answered: RefCell<HashMap<Place, Vec<(SuspensionRequest, Resolved)>>>,
 }
 

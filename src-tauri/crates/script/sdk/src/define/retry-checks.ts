@@ -3,7 +3,7 @@
 import { describeValue, needFunction } from '../base/arguments';
 import type { Config } from './blocks';
 
-/** Fails where a number of tries is no number of tries: none at all would run nothing, and endless ones never end. */
+/** Rejects a `retry` with an invalid number of attempts or an invalid delay. */
 export function checkRetry(retry: unknown, where: string): void {
   if (typeof retry !== 'object' || retry === null || Array.isArray(retry)) {
     throw new TypeError(

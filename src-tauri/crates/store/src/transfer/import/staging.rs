@@ -171,8 +171,8 @@ enum Group {
     Events(AppendBatch),
 }
 
-/// Groups a bundle's entries one group at a time: consecutive records, and consecutive events of one request. What was
-/// handed out is not held any more.
+/// Groups a bundle's entries one group at a time: consecutive records, and consecutive events of one request. Returned
+/// groups are dropped.
 struct Groups<I: Iterator<Item = BundleRecord>> {
     records: Peekable<I>,
 }

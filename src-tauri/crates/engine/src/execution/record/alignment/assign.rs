@@ -242,14 +242,15 @@ mod tests {
     /// The functions of an operation with a number, by their roles.
     type Functions = fn(u32) -> Vec<(String, String)>;
 
+    fn part(role: impl ToString, source: impl ToString) -> (String, String) {
+        (role.to_string(), source.to_string())
+    }
+
     #[test]
     fn work_grows_with_the_number_of_operations() {
         let of = |count: u32, functions: Functions| -> BTreeMap<u32, RecordedOperation> {
             (1..=count).map(|number| (number, recorded(&functions(number)))).collect()
         };
-        fn part(role: impl ToString, source: impl ToString) -> (String, String) {
-            (role.to_string(), source.to_string())
-        }
         let kinds: [Functions; 6] = [
             // All alike, all different, and all different in one of two parts.
             |_| vec![part("", "same")],

@@ -232,7 +232,7 @@ impl Sources {
 fn keys<'s>(
     parts: impl Iterator<Item = (&'s Part, &'s BTreeSet<PartSource>)>,
 ) -> impl Iterator<Item = (Part, PartSource)> {
-    parts.flat_map(|(part, sources)| sources.iter().map(|one| (part.clone(), one.clone())))
+    parts.flat_map(|(part, sources)| sources.iter().map(move |one| (part.clone(), one.clone())))
 }
 
 /// How many classes and shapes were looked at, for tests of costs.

@@ -121,7 +121,7 @@ fn follows_the_event_before(read: &Read, request: &Arc<str>, event: &Event) -> R
     if event.seq == expected {
         return Ok(());
     }
-    Err(format!("event {expected} of request \"{request}\" is expected here, and this is event {}", event.seq))
+    Err(format!("expected event {expected} of request \"{request}\", found event {}", event.seq))
 }
 
 /// No event but the first one begins a request.
@@ -140,7 +140,7 @@ fn ends_what_began(read: &Read, request: &Arc<str>, event: &Event) -> Result<(),
     let EventKind::EffectFinished { effect, started: Some(started), .. } = &event.kind else { return Ok(()) };
     let right = || {
         let at = event.path.as_deref().unwrap_or("the request");
-        format!("\"started\" names the effect_started event of this {} at {at}, which stands before", effect.as_str())
+        format!("\"started\" must be the seq of an earlier effect_started event of this {} at {at}", effect.as_str())
     };
     if *started >= event.seq {
         return Err(format!("\"started\" is {started}, and this is event {}: {}", event.seq, right()));
@@ -168,7 +168,7 @@ fn is_of_a_block_that_began(read: &Read, request: &Arc<str>, event: &Event) -> R
     if read.has_begun(request, path) {
         return Ok(());
     }
-    Err(format!("this is of the block {path}, which no line before this one begins: a block_started event of it does"))
+    Err(format!("no earlier line starts block {path}: add its block_started event before this line"))
 }
 
 /// Only an increment has a value, and that has a number for each of its fields.
@@ -176,9 +176,7 @@ fn value_fits_its_operation(_: &Read, _: &Arc<str>, event: &Event) -> Result<(),
     let EventKind::StateChanged { operation, value: Some(value), .. } = &event.kind else { return Ok(()) };
     let Operation::Increment { by } = operation else {
         let op = operation_name(operation);
-        return Err(format!(
-            "a state_changed event with \"op\":\"{op}\" has no \"value\": only an increment has its sums"
-        ));
+        return Err(format!("remove \"value\": only an increment has one, and this operation is \"{op}\""));
     };
     let Value::Object(sums) = value else {
         return Err("the \"value\" of an increment is an object with the sum of each of its fields".to_owned());

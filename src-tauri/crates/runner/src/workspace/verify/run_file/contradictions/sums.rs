@@ -1,4 +1,4 @@
-//! The sums of increments: what an event says of them is what the operations before it make.
+//! Checks the sums in increment events against the state that earlier events produce.
 //!
 //! A state is known from a record or its first state on. An operation continues it only if it made the next version: a
 //! block that saw another version makes other sums. After anything that may undo operations nothing is known.

@@ -68,26 +68,38 @@ fn what_contradicts_other_lines_is_named() {
     let increment = || json!({ "op": "increment", "by": { "n": 1 } });
     for (lines, line, what) in [
         // Numbers.
-        (vec![begin(1), block(3, "root"), end(4)], 3, "event 2 of request \"r\" is expected here"),
-        (vec![begin(1), block(2, "root"), end(2)], 4, "event 3 of request \"r\" is expected here"),
-        (vec![begin(1), end(3), block(2, "root")], 3, "event 2 of request \"r\" is expected here"),
+        (vec![begin(1), block(3, "root"), end(4)], 3, "expected event 2 of request \"r\", found event 3"),
+        (vec![begin(1), block(2, "root"), end(2)], 4, "expected event 3 of request \"r\", found event 2"),
+        (vec![begin(1), end(3), block(2, "root")], 3, "expected event 2 of request \"r\", found event 3"),
         (vec![begin(1), begin(2), end(3)], 3, "a second request_started"),
         // Effects.
         (vec![begin(1), block(2, "root"), slept(3, "root", 9), end(4)], 4, "and this is event 3"),
-        (vec![begin(1), block(2, "root"), slept(3, "root", 2), end(4)], 4, "that is no effect_started event"),
+        (
+            vec![begin(1), block(2, "root"), slept(3, "root", 2), end(4)],
+            4,
+            "must be the seq of an earlier effect_started event of this sleep at root",
+        ),
         (
             vec![begin(1), block(2, "root"), block(3, "root/a"), sleep(4, "root/a"), slept(5, "root", 4), end(6)],
             6,
             "the begin of a sleep at root/a",
         ),
         // Blocks.
-        (vec![begin(1), block(2, "root"), sleep(3, "root/a"), end(4)], 4, "the block root/a, which no line before"),
-        (vec![begin(1), block(2, "root"), sleep(3, "root/a"), block(4, "root/a"), end(5)], 4, "which no line before"),
+        (
+            vec![begin(1), block(2, "root"), sleep(3, "root/a"), end(4)],
+            4,
+            "no earlier line starts block root/a: add its block_started",
+        ),
+        (
+            vec![begin(1), block(2, "root"), sleep(3, "root/a"), block(4, "root/a"), end(5)],
+            4,
+            "no earlier line starts block root/a",
+        ),
         // What an operation says of its sums.
         (
             vec![begin(1), block(2, "root"), wrote(3, "root", 1, patch(), Some(json!({ "n": 1 }))), end(4)],
             4,
-            "\"op\":\"patch\" has no \"value\"",
+            "remove \"value\": only an increment has one, and this operation is \"patch\"",
         ),
         (
             vec![begin(1), block(2, "root"), wrote(3, "root", 1, increment(), Some(json!(4))), end(4)],
