@@ -40,7 +40,7 @@ fn a_failure_leads_to_its_cause_and_a_fork_with_an_edit_goes_well() {
     window.clear(&hook("fork-value"));
     window.press(&hook("fork-value"), r#"{"topic":"good","steps":1}"#);
     window.click(&hook("do-fork"));
-    window.wait_for_text(&hook("request-origin"), "Fork after #");
+    window.wait_for_text(&hook("request-origin"), "Forked after #");
     window.until_status("completed");
     // What it was given is told apart from what was taken from the log.
     let says = "return [...document.querySelectorAll('[data-testid=row-note]')].some((note) =>

@@ -179,7 +179,7 @@ fn a_fork_and_a_retry_lead_to_where_they_come_from() {
     window.wait_for(&hook("action-counter-add"));
     window.script(&format!("location.hash = 'session={session}&request={id}'"), &[]);
     let after = fork["forkedFrom"]["seq"].as_u64().expect("an event");
-    window.wait_for_text(&hook("request-origin"), &format!("Fork after #{after}"));
+    window.wait_for_text(&hook("request-origin"), &format!("Forked after #{after}"));
     window.click(&format!("{} button", hook("request-origin")));
     window.wait_for_none(&hook("request-origin"));
     let place = window.script("return location.hash", &[]).to_string();

@@ -148,7 +148,7 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
 
     menu(&window, "retry");
     window.click(&hook("do-retry"));
-    window.wait_for_text(&hook("request-origin"), "Retry");
+    window.wait_for_text(&hook("request-origin"), "Retried from original");
     let retry = newest(&place, &["r1"]);
 
     window.script("location.hash = 'session=s&request=r1&block=r1%3Aroot%2Fstep%3Acheck%3A1'", &[]);
@@ -169,7 +169,7 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
     window.clear(&values);
     window.press(&values, "\"good\"");
     window.click(&hook("do-fork"));
-    window.wait_for_text(&hook("request-origin"), "Fork after #");
+    window.wait_for_text(&hook("request-origin"), "Forked after #");
     let fork = newest(&place, &["r1", &retry]);
     window.wait_for(&format!("{}[data-status=completed]", hook("request-header")));
     assert_eq!(place.get(&format!("state --request {fork}"))["session"]["topic"], "good");

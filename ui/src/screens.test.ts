@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import type { Change, SuspensionRow, TextQuery } from './host/host';
+import type { Change, RequestRow, SuspensionRow, TextQuery } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 
@@ -265,9 +265,19 @@ test('a search says how many samples it left out, and searches them when asked t
   await fireEvent.click(screen.getByTestId('do-search'));
   const left = await screen.findByTestId('search-samples');
   expect(left.textContent).toContain('6 samples of experiments were not searched');
-  await fireEvent.click(within(left).getByRole('button', { name: 'Search samples too' }));
+  await fireEvent.click(screen.getByRole('checkbox', { name: 'Include samples' }));
+  expect(search).toHaveBeenCalledOnce();
+  await fireEvent.click(screen.getByTestId('do-search'));
   await waitFor(() => expect(screen.queryByTestId('search-samples')).toBeNull());
-  expect(search.mock.calls.map(([query]) => query.samples)).toEqual([false, true]);
+  await fireEvent.click(screen.getByRole('checkbox', { name: 'Include samples' }));
+  await fireEvent.click(screen.getByTestId('do-search'));
+  await screen.findByTestId('search-samples');
+  expect(search.mock.calls.map(([query]) => query.samples)).toEqual([false, true, false]);
+  // What was left out of an older search says nothing of one that failed.
+  search.mockRejectedValueOnce(new Error('gone'));
+  await fireEvent.click(screen.getByTestId('do-search'));
+  await screen.findByText(/gone/);
+  expect(screen.queryByTestId('search-samples')).toBeNull();
 });
 
 test('what a request is compared with is chosen among the last runs, those of its flow first', async () => {
@@ -281,6 +291,34 @@ test('what a request is compared with is chosen among the last runs, those of it
   expect(screen.getByTestId('diff-request')).toBeTruthy();
   await fireEvent.click(others[0] as HTMLElement);
   expect(app.route.current).toEqual({ at: 'compare', left: 'req-2', right: 'req-3' });
+});
+
+test('a copy compares a retry with no request that it does not have', async () => {
+  const host = new FakeHost(0, 0);
+  await open('session=ses-2&request=req-3', host);
+  await screen.findAllByTestId('timeline-row');
+  app.request.row = { ...(app.request.row as RequestRow), forkedFrom: null, retryOf: 'req-1' };
+  // A link named "Retry" would say that it makes one.
+  const origin = await screen.findByTestId('request-origin');
+  expect(origin.textContent).toBe('Retried from original');
+  app.window.sheet = 'diff';
+  expect(await screen.findByTestId('diff-request')).toBeTruthy();
+  app.window.sheet = null;
+  // A base instant that was chosen counts, unless another request is asked for.
+  app.route.go({ base: 2 });
+  await waitFor(() => expect(screen.queryByTestId('diff-request')).toBeNull());
+  app.window.sheet = 'diff';
+  expect(((await screen.findByTestId('diff-from')) as HTMLInputElement).value).toBe('2');
+  app.window.sheet = null;
+  await waitFor(() => expect(screen.queryByTestId('diff-from')).toBeNull());
+  [app.window.comparesRequests, app.window.sheet] = [true, 'diff'];
+  expect(await screen.findByTestId('diff-request')).toBeTruthy();
+  app.window.sheet = null;
+  await waitFor(() => expect(screen.queryByTestId('diff-request')).toBeNull());
+  app.route.go({ base: null });
+  Object.assign(host, { isCopy: true });
+  app.window.sheet = 'diff';
+  expect(await screen.findByTestId('diff-from')).toBeTruthy();
 });
 
 const question = (fields: object) =>
@@ -352,6 +390,20 @@ test('a run that was cut off is resumed with one click, and can be dismissed', a
   app.route.to({ at: 'home' });
   await fireEvent.click(await screen.findByLabelText('Dismiss'));
   await waitFor(() => expect(screen.queryByTestId('home-interrupted')).toBeNull());
+});
+
+test('an interrupted request has one primary button that resumes it', async () => {
+  const host = new FakeHost(0, 0);
+  const requests = host.requests.bind(host);
+  const cut = (await requests({ limit: 10, offset: 0 })).find((one) => one.id === 'req-3');
+  host.requests = async (query) =>
+    query.status === 'interrupted' && cut ? [{ ...cut, status: 'interrupted' }] : requests(query);
+  await open('session=ses-2&request=req-3', host);
+  await screen.findAllByTestId('timeline-row');
+  app.request.row = { ...(app.request.row as RequestRow), status: 'interrupted' };
+  const card = await screen.findByTestId('interrupted-card');
+  expect(within(card).getByTestId('resume-now').dataset.primary).toBe('enter');
+  await waitFor(() => expect(screen.getByTestId('resume').dataset.primary).toBeUndefined());
 });
 
 test('the window opens where it was', async () => {

@@ -57,6 +57,8 @@ export class WindowModel {
   writersOf: string | null = $state.raw(null);
   /** The text that the sheet of the search begins with. */
   searchFor = $state('');
+  /** Whether the sheet that compares begins with another request; it takes this back. */
+  comparesRequests = false;
   /** A file that was dropped on the window, for the sheet that asks about it. */
   file: string | null = $state(null);
   /** The tab that the inspector is to show next, by its id; null leaves the one that is open. */

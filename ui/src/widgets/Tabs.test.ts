@@ -12,7 +12,7 @@ afterEach(() => {
 const NAMES = ['input', 'calls', 'source'];
 
 /** Each tab is 100 px wide. */
-function show(width: number) {
+function show(width: number, open = 'input') {
   vi.spyOn(HTMLElement.prototype, 'offsetWidth', 'get').mockReturnValue(100);
   vi.spyOn(HTMLElement.prototype, 'offsetLeft', 'get').mockImplementation(function (this: HTMLElement) {
     return Math.max(0, NAMES.indexOf(this.dataset.value ?? '')) * 100;
@@ -21,7 +21,7 @@ function show(width: number) {
   vi.spyOn(Element.prototype, 'clientWidth', 'get').mockReturnValue(width);
   const tabs = NAMES.map((id) => ({ id, label: id }));
   const panel = createRawSnippet(() => ({ render: () => '<p>panel</p>' }));
-  render(Tabs, { props: { tabs, open: 'input', onopen: () => {}, label: 'Tabs', panel } });
+  render(Tabs, { props: { tabs, open, onopen: () => {}, label: 'Tabs', panel } });
 }
 
 test('tabs that do not fit are in a menu', async () => {
@@ -32,4 +32,12 @@ test('tabs that do not fit are in a menu', async () => {
 test('where all fit there is no menu', () => {
   show(300);
   expect(screen.queryByTestId('tabs-more')).toBeNull();
+});
+
+test('a tab that does not fit is neither shown nor clicked, unless it is the open one', async () => {
+  show(50, 'input');
+  await screen.findByTestId('tabs-more');
+  const isHidden = (id: string) => screen.getByTestId(`tab-${id}`).classList.contains('opacity-0');
+  expect(NAMES.map(isHidden)).toEqual([false, true, true]);
+  expect(screen.getByTestId('tab-calls').classList.contains('pointer-events-none')).toBe(true);
 });
