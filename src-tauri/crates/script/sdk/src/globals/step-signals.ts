@@ -1,4 +1,4 @@
-// The signals that steps and races give to what they run, by the paths of their blocks (SEMANTICS §3.3, §3.7). One
+// The signals that steps and races give to what they run, by the paths of their blocks (SEMANTICS §3.3). One
 // runtime runs one request, so a path names one block.
 
 import { describeThrown } from '../base/inspect';
