@@ -347,7 +347,7 @@ fn silent() -> Reply {
 /// Begins an experiment, and kills its process once the server was asked so often.
 fn killed(place: &Place, server: &Server, more: &[&str], asked: usize) -> Value {
     let line = ["--json try r --at root/step:price", &more.join(" ")].join(" ");
-    let mut going = place.start(&line);
+    let going = place.start(&line);
     place.until("the calls are sent", |_| (server.asked().len() == asked).then_some(()));
     going.kill();
     place.get("experiments")[0].clone()
