@@ -273,9 +273,16 @@ impl Resumed {
             && let Some(place) = self.places.get(of).copied()
             && self.did[place].run < self.run
         {
-            // It goes on with an item of an earlier run.
-            self.did[place].run = self.run;
-            self.at = self.at.max(place + 1);
+            // It goes on with an item of an earlier run, behind what this run did before.
+            if place >= self.at {
+                self.did[place].run = self.run;
+                self.at = place + 1;
+            } else {
+                let did = self.did[place].did.clone();
+                self.did.push(Done { did, is_kept: false, run: self.run });
+                self.at = self.did.len();
+                self.places.insert(*of, self.at - 1);
+            }
             return;
         }
         let what = match &event.kind {

@@ -65,8 +65,8 @@ impl fmt::Debug for Server {
 }
 
 impl DataPlace {
-    /// Sets the time zone of the sessions of a server. A place that is opened again keeps its zone, because its sessions
-    /// are reused.
+    /// Sets the time zone of the sessions of a server. A place that is opened again keeps its zone, because it reuses
+    /// its sessions.
     pub(crate) fn set_time_zone(&self, zone: Option<&str>) {
         if let (DataPlace::Server(server), Some(zone)) = (self, zone) {
             let _ = server.time_zone.set(zone.to_owned());

@@ -19,8 +19,8 @@ pub(crate) struct LiveQuestions {
     pub(crate) are_accepted: Cell<bool>,
     /// By the id of the suspension.
     pub(crate) waiting: RefCell<BTreeMap<String, Waiter>>,
-    /// Answered questions of this run, oldest first. A body that reruns after a conflict, or a later try, may ask the same
-    /// question.
+    /// Answered questions of this run, oldest first. A body that reruns after a conflict, or a later try, may ask one
+    /// of them again.
     pub(crate) answered: RefCell<HashMap<Place, Vec<(SuspensionRequest, Resolved)>>>,
 }
 

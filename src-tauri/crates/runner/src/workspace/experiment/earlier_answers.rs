@@ -65,16 +65,16 @@ impl Workspace {
         Ok(())
     }
 
-    /// The calls that a sample has been answered, to go on counting from there. `whole` is its log, which has the events
-    /// up to `common` from the request.
+    /// The calls that a sample has been answered, to go on counting from there. `whole` is its log; its events up to
+    /// `common` are those of the request.
     pub(super) fn answered_calls(&self, whole: &[Event], common: Seq) -> Result<Vec<blake3::Hash>, Fault> {
         let (shared, own) = whole.split_at(whole.partition_point(|event| event.seq <= common));
         let calls = self.all_calls(own, Requests::of(shared))?;
         Ok(calls.into_iter().map(|call| call.hash).collect())
     }
 
-    /// The answered model calls of a sample and of the requests that it sent, which count as calls of the sample, in the
-    /// order of their begins. `own` are its own events, and `requests` are those of the events before.
+    /// The answered model calls of a sample and of the requests that it sent, which count as its calls, in the order
+    /// in which they began. `own` are its own events, and `requests` are those of the events before.
     fn all_calls(&self, own: &[Event], requests: Requests) -> Result<Vec<EndedCall>, Fault> {
         let mut calls = ended_calls(own, requests);
         let (mut sent, mut known) = (sent_by(own), HashSet::new());

@@ -206,16 +206,20 @@ impl RecordedSuspensions {
         numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_none()));
     }
 
-    /// Removes the suspensions of a failed block that were rejected or have expired, so that the block asks anew when it
-    /// runs again. Those of all tries go, because a later try may ask the question of an earlier one: with the same
-    /// answer it would only fail again.
+    /// Removes the newest suspension of a failed block that was rejected or has expired, so that the block asks anew
+    /// when it runs again, and those of its number in all tries: a later try may ask the question of an earlier one, and
+    /// would only fail again with the same answer. What was refused before it stays so.
     pub(super) fn forget_refusals(&mut self, path: &str) {
         let Some(numbers) = self.by_path.get_mut(path) else { return };
         let is_refused = |one: &RecordedSuspension| {
             let resolution = one.resolved.as_ref().map(|resolved| resolved.resolution);
             matches!(resolution, Some(SuspensionStatus::Rejected | SuspensionStatus::Expired))
         };
-        numbers.values_mut().for_each(|of_number| of_number.retain(|one| !is_refused(one)));
+        let newest =
+            |of_number: &[RecordedSuspension]| of_number.iter().rev().find(|one| is_refused(one)).map(|one| one.seq);
+        if let Some(of_number) = numbers.values_mut().max_by_key(|of_number| newest(of_number)) {
+            of_number.retain(|one| !is_refused(one));
+        }
     }
 }
 

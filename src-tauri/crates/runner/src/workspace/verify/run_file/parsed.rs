@@ -126,7 +126,10 @@ impl Parsed {
     /// Checks all of it against the first line.
     pub(super) fn check(&self, label: &RunLabel) -> Result<(), String> {
         if self.events != label.events {
-            return Err(format!("the file is to have {} events, and {} are there", label.events, self.events));
+            return Err(format!(
+                "the file ends after event {}, but this line names {} events",
+                self.events, label.events
+            ));
         }
         if !self.read.has(&label.request) {
             return Err(format!("the file is of request \"{}\", and no event of it is there", label.request));

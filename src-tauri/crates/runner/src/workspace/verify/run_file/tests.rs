@@ -90,7 +90,7 @@ fn what_is_wrong_is_told_with_its_line() {
     for (text, line, what) in [
         (String::new(), 1, "no .run file"),
         ("hello".to_owned(), 1, "no .run file"),
-        (lines[0].to_owned(), 1, "to have 2 events, and 0 are there"),
+        (lines[0].to_owned(), 1, "ends after event 0, but this line names 2 events"),
         (with(1, &lines[0].replace("\"format\":1", "\"format\":2")), 1, "newer than format 1"),
         (with(1, &lines[0].replace("\"format\":1", "\"format\":\"x\"")), 1, "not a number"),
         (with(1, &lines[0].replace("\"flow\":\"cart\",", "")), 1, "flow"),
