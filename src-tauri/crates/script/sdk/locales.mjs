@@ -1,4 +1,4 @@
-// What is known of languages and time zones, from the data of FormatJS, for `intl.ts`: each as JSON, compressed.
+// What is known of languages, from the data of FormatJS, for `intl.ts`: each as JSON, compressed.
 
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -52,7 +52,6 @@ export function locales(folder) {
       plurals: { categories: plurals.categories, source: String(plurals.fn) },
     };
   };
-  const zones = given('intl-datetimeformat/add-golden-tz.js', 'DateTimeFormat', '__addTZData');
-  const all = [...LOCALES.map((tag) => [tag, of(tag)]), ['zones', zones]];
+  const all = LOCALES.map((tag) => [tag, of(tag)]);
   return all.map(([name, data]) => [name, deflateRawSync(JSON.stringify(data), { level: 9 })]);
 }

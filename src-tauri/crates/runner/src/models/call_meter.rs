@@ -247,6 +247,13 @@ impl MeteredCalls {
         Ok(ModelReply { shared_ms: Some(u64::try_from(left.as_millis()).unwrap_or(u64::MAX)), ..reply.clone() })
     }
 
+    /// Refuses a call because of the budget: its sample is stopped, so that no answer comes.
+    async fn refuse<T>(&self) -> T {
+        self.of.meter.is_exhausted.store(true, Ordering::Relaxed);
+        self.of.is_refused.store(true, Ordering::Relaxed);
+        std::future::pending().await
+    }
+
     async fn ask(
         &self,
         call: ModelCall,
@@ -274,14 +281,19 @@ impl MeteredCalls {
                 }
                 Admission::Refuse => {
                     drop(room);
-                    meter.is_exhausted.store(true, Ordering::Relaxed);
-                    self.of.is_refused.store(true, Ordering::Relaxed);
-                    return std::future::pending().await;
+                    return self.refuse().await;
                 }
             };
             if let Err(error) = meter.save() {
                 reserved.took = Some(Spent::default());
                 return Err(error);
+            }
+            // Another process may have taken the room.
+            if meter.is_exceeded() {
+                reserved.took = Some(Spent::default());
+                drop(reserved);
+                meter.save()?;
+                return self.refuse().await;
             }
             let answer = ask(call.clone(), listener.clone()).await;
             let (took, tokens) = meter.took(&call.model, &answer);

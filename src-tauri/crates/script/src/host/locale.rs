@@ -1,10 +1,9 @@
-//! What `Intl` of flows is told: data of languages, which the build script made, and time zones.
+//! Data of languages for `Intl` of flows, which the build script made.
 
-/// Languages and their data, and `zones`: JSON, compressed.
+/// Languages and their data: JSON, compressed.
 static DATA: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/locales.rs"));
 
-/// Returns the data of a language tag or, where it has none of its own, of its language. `zones` are the rules of all
-/// time zones.
+/// Returns the data of a language tag or, if it has none of its own, of its language.
 pub(crate) fn data(name: &str) -> Option<String> {
     let mut tag = name;
     loop {
@@ -27,6 +26,5 @@ mod tests {
         assert_eq!(data("de-LU"), Some(german));
         assert_ne!(data("en-GB"), data("en"));
         assert_eq!(data("tlh-Latn"), None);
-        assert!(data("zones").is_some_and(|zones| zones.contains("Europe/Berlin")));
     }
 }

@@ -40,6 +40,10 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     if op == "zone" {
         return Ok(shared.load_time.foreign_zone().map(str::to_owned));
     }
+    if op == "zone_changes" {
+        let of_run = shared.load_time.foreign_zone().map_or_else(time_zone::own_time_zone, str::to_owned);
+        return Ok(time_zone::changes(payload, &of_run).map(|changes| changes.to_string()));
+    }
     if op == "zone_offset" {
         let zone = shared.load_time.foreign_zone().unwrap_or("UTC");
         let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;

@@ -21,7 +21,7 @@ use crate::vm::probed::{Asked, Execution, Hit, Probed, Stretch, Traced};
 const EXPRESSION_TIME: Duration = Duration::from_millis(1000);
 
 /// Operations of the host that tell what is, and neither change anything nor ask the outside.
-const READS: [&str; 14] = [
+const READS: [&str; 15] = [
     "read",
     "chunk",
     "info",
@@ -35,6 +35,7 @@ const READS: [&str; 14] = [
     "digest",
     "locale",
     "zone",
+    "zone_changes",
     "zone_offset",
 ];
 

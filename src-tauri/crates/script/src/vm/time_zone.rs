@@ -5,11 +5,14 @@
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
+use serde_json::{Value, json};
 
 const UTC: &str = "UTC";
 /// When summer time begins and ends in a `TZ` that names it without saying when (`EST5EDT`): the C library takes the
 /// rule of the United States.
 const USUAL_RULE: &str = ",M3.2.0,M11.1.0";
+/// How far [`changes`] looks ahead, in seconds since the epoch: to the year 2100.
+const LAST_CHANGE: i64 = 4_102_444_800;
 /// After so many seconds the calendar repeats itself, weekdays included: 400 years.
 const CALENDAR_CYCLE: i64 = 146_097 * 86_400;
 
@@ -51,6 +54,21 @@ pub(crate) fn offset_minutes(name: &str, ms: f64) -> Option<i32> {
     let within = seconds + (cycles(ahead) - cycles(behind)) * CALENDAR_CYCLE;
     let at = Timestamp::from_second(within).ok()?;
     Some(-zone.to_offset(at).seconds() / 60)
+}
+
+/// Returns the name of a zone and its changes until 2100, oldest first: from which second since the epoch on local time
+/// is how many seconds ahead of UTC, and whether that is summer time. The first one has no beginning. `None` if no zone
+/// has this name; only the zone of the run may be a rule.
+pub(crate) fn changes(name: &str, of_run: &str) -> Option<Value> {
+    let zone = if name == of_run { zone(name)? } else { TimeZone::get(name).ok()? };
+    let first = zone.to_offset_info(Timestamp::MIN);
+    let following = zone
+        .following(Timestamp::MIN)
+        .map(|change| (change.timestamp().as_second(), change.offset().seconds(), change.dst().is_dst()));
+    let following = following.take_while(|(from, ..)| *from < LAST_CHANGE);
+    let first = json!([null, first.offset().seconds(), first.dst().is_dst()]);
+    let all: Vec<Value> = std::iter::once(first).chain(following.map(|change| json!(change))).collect();
+    Some(json!({ "name": zone.iana_name().unwrap_or(name), "changes": all }))
 }
 
 #[cfg(test)]
@@ -112,5 +130,18 @@ mod tests {
         ] {
             assert_eq!(named(set), name, "{set}");
         }
+    }
+
+    #[test]
+    fn a_zone_has_changes() {
+        let found = changes("america/adak", "UTC").expect("it is known");
+        assert_eq!(found["name"], "America/Adak");
+        let all = found["changes"].as_array().expect("a list");
+        assert!(all.len() > 100 && all[0][0].is_null(), "{found}");
+        let tokyo = changes("Asia/Tokyo", "UTC").expect("it is known");
+        assert_eq!(tokyo["changes"].as_array().and_then(|all| all.last()).map(|last| &last[1]), Some(&json!(32_400)));
+        assert_eq!(changes("AAA5BBB", "UTC"), None);
+        assert!(changes("AAA5BBB", "AAA5BBB").is_some());
+        assert_eq!(changes("Mars/Base", "UTC"), None);
     }
 }

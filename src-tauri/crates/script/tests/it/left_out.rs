@@ -7,6 +7,11 @@ use script::{Bundler, Code, Question, SiteTable};
 /// The body of a handler, and how many of its calls are made.
 const BODIES: &[(&str, usize)] = &[
     ("return Math.random() + Date.now() + new Date().getTime();", 3),
+    ("const at = new Date(); return { at: at.toISOString() };", 1),
+    ("return { at: new Date().toISOString() };", 1),
+    ("const at = new Date(); const ms = at.getTime(); return { ms };", 1),
+    ("return JSON.stringify(new Date()) + String(new Date());", 2),
+    ("const ms = Date.now(); const at = new Date(); return { ms, at: at.toISOString() };", 2),
     ("Math.random(); return Math.random();", 1),
     ("const unused = Date.now(); return Math.random();", 1),
     ("const unused = new Date(); let other = Math.floor(Math.random() * 6); return 1;", 0),

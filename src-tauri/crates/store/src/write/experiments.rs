@@ -52,6 +52,26 @@ impl Store {
         })
     }
 
+    /// Changes what is stored of an experiment, in one transaction. Returns what is stored then; `None` if there is no
+    /// such experiment.
+    pub fn change_experiment(
+        &self,
+        id: &str,
+        change: impl FnOnce(&mut Value) + Send + 'static,
+    ) -> Result<Option<Value>, Error> {
+        let id = id.to_owned();
+        self.write(move |connection| {
+            let sql = "SELECT body FROM experiment WHERE id = ?1";
+            let found = connection.prepare_cached(sql)?.query_row((&id,), |row| row.get::<_, String>(0)).optional()?;
+            let Some(body) = found else { return Ok(None) };
+            let mut body = engine::json::parse(&body)?;
+            change(&mut body);
+            let sql = "UPDATE experiment SET body = ?2 WHERE id = ?1";
+            connection.prepare_cached(sql)?.execute((&id, &serde_json::to_string(&body)?))?;
+            Ok(Some(body))
+        })
+    }
+
     /// Stores the fork of a sample that is about to begin: a new sample, or one whose fork `instead_of` is gone.
     /// Returns false if another process was faster.
     pub fn claim_sample(&self, experiment: &str, sample: &SampleRow, instead_of: Option<&str>) -> Result<bool, Error> {

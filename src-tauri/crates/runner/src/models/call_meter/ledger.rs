@@ -23,14 +23,24 @@ pub(crate) struct Spent {
     pub(crate) usd: f64,
 }
 
-/// Stores what was spent before a change and is spent after it. An error says why it cannot.
-pub(crate) type SaveSpent = Box<dyn Fn(Spent, Spent) -> Result<(), String> + Send + Sync>;
+/// Stores what was spent before a change and is spent after it. Returns what is stored then, to which another process
+/// that runs the experiment may have added. An error says why it cannot.
+pub(crate) type SaveSpent = Box<dyn Fn(Spent, Spent) -> Result<Spent, String> + Send + Sync>;
 
 impl Spent {
     pub(crate) fn add(&mut self, other: Spent) {
         self.calls += other.calls;
         self.tokens += other.tokens;
         self.usd += other.usd;
+    }
+
+    /// What this is more than another sum.
+    fn more_than(self, other: Spent) -> Spent {
+        Spent {
+            calls: self.calls.saturating_sub(other.calls),
+            tokens: (self.tokens - other.tokens).max(0.0),
+            usd: (self.usd - other.usd).max(0.0),
+        }
     }
 
     fn take_off(&mut self, other: Spent) {
@@ -179,10 +189,26 @@ impl CallMeter {
         let mut saved = lock(&self.saved);
         let spent = lock(&self.ledger).spent();
         if spent != *saved {
-            save(*saved, spent).map_err(|error| FlowError::plain(format!("cannot store what is spent: {error}")))?;
+            let stored = save(*saved, spent)
+                .map_err(|error| FlowError::plain(format!("cannot store what is spent: {error}")))?;
+            // What other processes spent counts, too.
+            let others = stored.more_than(spent);
+            lock(&self.ledger).settled.add(others);
             *saved = spent;
+            saved.add(others);
         }
         Ok(())
+    }
+
+    /// Whether more than the budget is spent if the calls on their way take what is expected of them.
+    pub(super) fn is_exceeded(&self) -> bool {
+        let spent = lock(&self.ledger).spent();
+        match self.budget {
+            None => false,
+            Some(Budget::Calls(most)) => spent.calls > most,
+            Some(Budget::Tokens(most)) => spent.tokens > f64::from(most),
+            Some(Budget::Usd(most)) => spent.usd > most,
+        }
     }
 
     /// Whether the budget is spent if the calls on their way take what is expected of them.

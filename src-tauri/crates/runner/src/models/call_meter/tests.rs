@@ -238,7 +238,7 @@ fn what_is_spent_is_stored_before_a_call_is_sent_and_after_it_has_ended() {
     let writes = stored.clone();
     let save = move |before: Spent, now: Spent| {
         lock(&writes).push((before, now));
-        if now.calls > 4 { Err("the disk is full".to_owned()) } else { Ok(()) }
+        if now.calls > 4 { Err("the disk is full".to_owned()) } else { Ok(now) }
     };
     let tokens = CallTokens { input: 10, cached: 0, output: 10 };
     let earlier = Spent { calls: 2, tokens: 50.0, usd: 0.5 };
@@ -262,4 +262,32 @@ fn what_is_spent_is_stored_before_a_call_is_sent_and_after_it_has_ended() {
     let error = answer("c").unwrap_err();
     assert_eq!((sent.get(), settled(&meter)), (2, 4), "it is not sent");
     assert!(error.message.contains("cannot store what is spent: the disk is full"), "{error:?}");
+}
+
+/// Two processes that went on with one experiment each had the whole budget.
+#[test]
+fn what_another_process_spends_counts() {
+    let stored = Arc::new(Mutex::new(Spent::default()));
+    let meter = || {
+        let stored = stored.clone();
+        let save = move |before: Spent, now: Spent| {
+            let mut stored = lock(&stored);
+            stored.calls = stored.calls + now.calls - before.calls;
+            Ok(*stored)
+        };
+        let (budget, cost) = ((Some(Budget::Calls(3)), Spent::default()), |_: &str, _: CallTokens| None);
+        CallMeter::new(budget, ExpectedCall { tokens: CallTokens::default() }, Box::new(cost), Some(Box::new(save)))
+    };
+    let (one, other) = (meter(), meter());
+    let sent = Cell::new(0);
+    let ask = async |call, listener| {
+        sent.set(sent.get() + 1);
+        reply(call, listener)
+    };
+    for (meter, text) in [(&one, "a"), (&other, "b"), (&one, "c"), (&other, "d"), (&one, "e")] {
+        let calls = MeteredCalls::new(meter.sample(1), true, Arc::default());
+        drop(calls.answer(call(text), None, &ask).now_or_never());
+    }
+    assert_eq!((sent.get(), lock(&stored).calls), (3, 3));
+    assert!(one.is_exhausted() && other.is_exhausted());
 }

@@ -66,14 +66,16 @@ impl Workspace {
 /// Stores what an experiment has spent.
 fn saving(store: Arc<Store>, id: String) -> SaveSpent {
     Box::new(move |before, now| {
-        let stored = store.experiment(&id).map_err(|error| error.to_string())?;
+        let change = move |body: &mut Value| body[SPENT] = now_spent(spent_of(body), before, now);
+        let changed = store.change_experiment(&id, change).map_err(|error| error.to_string())?;
         // A deleted experiment does not go on.
-        let Some(mut stored) = stored else { return Ok(()) };
-        let known = stored.body.get(SPENT).filter(|spent| !spent.is_null());
-        let known = known.and_then(|spent| engine::json::from_value(spent.clone()).ok());
-        stored.body[SPENT] = now_spent(known, before, now);
-        store.put_experiment(&stored).map_err(|error| error.to_string())
+        Ok(changed.as_ref().and_then(spent_of).unwrap_or(now))
     })
+}
+
+fn spent_of(body: &Value) -> Option<Spent> {
+    let spent = body.get(SPENT).filter(|spent| !spent.is_null())?;
+    engine::json::from_value(spent.clone()).ok()
 }
 
 /// What is to be stored: `known` is what is stored, to which another process that runs samples may have added.

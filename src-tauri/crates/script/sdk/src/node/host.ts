@@ -38,3 +38,8 @@ export function preciseNow(): number {
 export function localeData(name: string): string | undefined {
   return native.sync('locale', currentToken(), name);
 }
+
+/** The changes of a time zone, as JSON; nothing if no zone has this name. */
+export function zoneChanges(name: string): string | undefined {
+  return native.sync('zone_changes', currentToken(), name);
+}

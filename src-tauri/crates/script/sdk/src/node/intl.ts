@@ -9,7 +9,7 @@ import { NumberFormat as PlainNumbers } from '@formatjs/intl-numberformat';
 import { PluralRules as PlainPlurals } from '@formatjs/intl-pluralrules';
 import PlainRelative from '@formatjs/intl-relativetimeformat';
 import { compare, type Options as CollatorOptions } from './collate';
-import { localeData } from './host';
+import { localeData, zoneChanges } from './host';
 
 const DEFAULT = 'en-US';
 type Locales = string | readonly string[] | undefined;
@@ -115,12 +115,19 @@ function chosen(locales: Locales): string {
 }
 
 /** A class of FormatJS that finds its data by itself. */
-function withData(plain: unknown, name: string, ready: (options: Options) => void = () => undefined): Format {
+function withData(
+  plain: unknown,
+  name: string,
+  ready: (options: Options) => void = () => undefined,
+  done: (made: unknown, options: Options) => void = () => undefined,
+): Format {
   const Plain = plain as Format;
   const made = function (this: unknown, locales?: Locales, options?: Options) {
     const tag = chosen(locales);
     ready(options);
-    return new Plain(tag, options);
+    const format = new Plain(tag, options);
+    done(format, options);
+    return format;
   };
   Object.defineProperty(made, 'name', { value: name });
   Object.defineProperty(made, 'prototype', { value: Plain.prototype });
@@ -131,28 +138,48 @@ function withData(plain: unknown, name: string, ready: (options: Options) => voi
 }
 
 const UTC = ['UTC', 'Etc/UTC', 'GMT', 'Etc/GMT', 'UCT', 'Zulu'];
-let hasZones = false;
+
+/** From which second on local time is how many seconds ahead of UTC, and whether that is summer time. */
+type Change = [from: number, abbreviation: string, offset: number, isSummer: boolean];
 
 interface WithZones {
-  __addTZData(data: object): void;
+  tzData: Record<string, Change[]>;
   __setDefaultTimeZone(zone: string): void;
 }
+const withZones = PlainDates as unknown as WithZones;
 
-/** Loads the rules of time zones where one is asked for that needs them. */
-function loadZones(options: Options): void {
-  const dates = PlainDates as unknown as WithZones;
-  const zone = options?.timeZone === undefined ? localeData('zone') : String(options.timeZone);
-  if (!hasZones && zone !== undefined && !UTC.includes(zone) && !/^[+-]\d/.test(zone)) {
-    hasZones = true;
-    dates.__addTZData(JSON.parse(localeData('zones') as string) as object);
-  }
-  if (options?.timeZone === undefined && zone !== undefined) {
+/** Makes the changes of a time zone known. Returns whether there is a zone of this name. */
+function addZone(name: string): boolean {
+  if (name in withZones.tzData) return true;
+  const found = zoneChanges(name);
+  if (found === undefined) return false;
+  const zone = JSON.parse(found) as { name: string; changes: [number | null, number, boolean][] };
+  withZones.tzData[zone.name] = zone.changes.map(([from, ahead, isSummer]) => [from ?? -Infinity, '', ahead, isSummer]);
+  return true;
+}
+
+/** Makes the zone known that is asked for, or that of the run. */
+function loadZone(options: Options): void {
+  const given = options?.timeZone;
+  const zone = given === undefined ? localeData('zone') : String(given);
+  if (zone === undefined) return;
+  const isKnown = UTC.includes(zone) || /^[+-]\d/.test(zone) || addZone(zone);
+  if (given !== undefined && !isKnown) throw new RangeError(`Invalid time zone specified: ${zone}`);
+  if (given === undefined && isKnown) {
     try {
-      dates.__setDefaultTimeZone(zone);
+      withZones.__setDefaultTimeZone(zone);
     } catch {
-      // A zone that the data does not know is taken for UTC.
+      // A zone that FormatJS does not know is taken for UTC.
     }
   }
+}
+
+/** FormatJS may have another name for a zone: both have the same changes. */
+function loadOtherName(dates: unknown, options: Options): void {
+  const { timeZone } = (dates as { resolvedOptions(): { timeZone?: string } }).resolvedOptions();
+  if (timeZone === undefined || UTC.includes(timeZone) || /^[+-]\d/.test(timeZone) || addZone(timeZone)) return;
+  const asked = withZones.tzData[String(options?.timeZone ?? localeData('zone'))];
+  if (asked) withZones.tzData[timeZone] = asked;
 }
 
 class Collator {
@@ -173,7 +200,7 @@ class Collator {
 }
 
 const NumberFormat = withData(PlainNumbers, 'NumberFormat');
-const DateTimeFormat = withData(PlainDates, 'DateTimeFormat', loadZones);
+const DateTimeFormat = withData(PlainDates, 'DateTimeFormat', loadZone, loadOtherName);
 const PluralRules = withData(PlainPlurals, 'PluralRules');
 const Intl = {
   Collator,

@@ -9,7 +9,7 @@ use std::collections::{HashMap, HashSet};
 use oxc::ast::ast::{ArrowFunctionExpression, CallExpression, Expression, Function, NewExpression, VariableDeclarator};
 use oxc::ast_visit::{Visit, walk};
 use oxc::semantic::{Scoping, SemanticBuilder};
-use oxc::span::{GetSpan, Span};
+use oxc::span::Span;
 use oxc::syntax::scope::ScopeFlags;
 use oxc::syntax::symbol::SymbolId;
 use sourcemap::SourceMap;
@@ -60,7 +60,7 @@ impl RanPlaces {
         let mut found: Vec<(Span, &'static str)> = Vec::new();
         for call in &calls {
             let (is_left_out, instead) = match call.callee {
-                Callee::Outside { name, instead } => (!ran.has(name), instead),
+                Callee::Outside { part, instead } => (!ran.has_any(part), instead),
                 Callee::Own(symbol) => (draws.contains(&symbol) && !ran.has_any(call.span), NUMBER),
             };
             // Nothing runs a function that was left out as a whole, but an expression of a question may call it.
@@ -87,10 +87,6 @@ struct Ran<'t> {
 }
 
 impl Ran<'_> {
-    fn has(&self, at: u32) -> bool {
-        self.places.binary_search(&self.lines.place(self.text, at)).is_ok()
-    }
-
     fn has_any(&self, span: Span) -> bool {
         let (start, end) = (self.lines.place(self.text, span.start), self.lines.place(self.text, span.end));
         let from = self.places.partition_point(|place| *place < start);
@@ -115,8 +111,9 @@ struct Call {
 
 #[derive(Clone, Copy)]
 enum Callee {
-    /// The clock or chance: where its name stands, and what stands in place of the call.
-    Outside { name: u32, instead: &'static str },
+    /// The clock or chance: which part of the call has a place in the source map if the bundler kept the call, and what
+    /// replaces the call if not. The map has the name of a function, and of a construction only where it begins.
+    Outside { part: Span, instead: &'static str },
     /// A function of the file.
     Own(SymbolId),
 }
@@ -174,19 +171,19 @@ impl<'a> Visit<'a> for Reader<'_> {
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
         let outside = match &it.callee {
             _ if !it.arguments.is_empty() || it.optional => None,
-            Expression::Identifier(name) if name.name == "Date" => Some((name.span.start, "String(NaN)")),
+            Expression::Identifier(name) if name.name == "Date" => Some((name.span, "String(NaN)")),
             Expression::StaticMemberExpression(member) if !member.optional => {
                 let of = match &member.object {
                     Expression::Identifier(of) => of.name.as_str(),
                     _ => "",
                 };
                 let is_drawn = matches!((of, member.property.name.as_str()), ("Math", "random") | ("Date", "now"));
-                is_drawn.then_some((member.property.span.start, NUMBER))
+                is_drawn.then_some((member.property.span, NUMBER))
             }
             _ => None,
         };
         match (self.symbol_of(&it.callee), outside) {
-            (None, Some((name, instead))) => self.add(it.span, Callee::Outside { name, instead }),
+            (None, Some((part, instead))) => self.add(it.span, Callee::Outside { part, instead }),
             (Some(symbol), _) => self.add(it.span, Callee::Own(symbol)),
             (None, None) => {}
         }
@@ -196,7 +193,7 @@ impl<'a> Visit<'a> for Reader<'_> {
     fn visit_new_expression(&mut self, it: &NewExpression<'a>) {
         let is_date = matches!(&it.callee, Expression::Identifier(name) if name.name == "Date");
         if is_date && it.arguments.is_empty() && self.symbol_of(&it.callee).is_none() {
-            self.add(it.span, Callee::Outside { name: it.callee.span().start, instead: "new Date(NaN)" });
+            self.add(it.span, Callee::Outside { part: it.span, instead: "new Date(NaN)" });
         }
         walk::walk_new_expression(self, it);
     }

@@ -207,8 +207,8 @@ impl RecordedSuspensions {
     }
 
     /// Removes the newest suspension of a failed block that was rejected or has expired, so that the block asks anew
-    /// when it runs again, and those of its number in all tries: a later try may ask the question of an earlier one, and
-    /// would only fail again with the same answer. What was refused before it stays so.
+    /// when it runs again, and those of its number in all tries: a later try may ask the question of an earlier one,
+    /// and would only fail again with the same answer. Earlier refusals stay.
     pub(super) fn forget_refusals(&mut self, path: &str) {
         let Some(numbers) = self.by_path.get_mut(path) else { return };
         let is_refused = |one: &RecordedSuspension| {
