@@ -14,7 +14,7 @@ const BODIES: &[(&str, usize)] = &[
     ("const ms = Date.now(); const at = new Date(); return { ms, at: at.toISOString() };", 2),
     ("Math.random(); return Math.random();", 1),
     ("const unused = Date.now(); return Math.random();", 1),
-    ("const unused = new Date(); let other = Math.floor(Math.random() * 6); return 1;", 0),
+    ("const unused = new Date(); let other = Math.floor(Math.random() * 6); return 1;", 1),
     ("const unused = [Math.random(), { at: Date.now() }]; return input;", 0),
     ("if (input) { Math.random(); } return Math.random();", 1),
     ("const used = Math.random(); return used;", 1),
