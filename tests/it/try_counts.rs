@@ -241,7 +241,10 @@ fn a_value_that_the_schema_refuses_is_told_before() {
 #[test]
 fn a_command_that_leaves_a_process_behind_ends() {
     let (place, _server) = shop((0..9).map(|_| Reply::text("70")));
-    let found = tried(&place, &["--score-command", "setsid sleep 20 & echo 1"]).json();
+    let left = place.dir().join("left").display().to_string();
+    // It ends once the other process has left its group.
+    let command = format!("setsid sh -c 'touch {left}; sleep 20' & until [ -e {left} ]; do sleep 0.05; done; echo 1");
+    let found = tried(&place, &["--score-command", &command]).json();
     let sample = &found["arms"][0]["samples"][0];
     assert!(sample["scoreError"].as_str().is_some_and(|why| why.contains("left a process behind")), "{found}");
 }
