@@ -8,6 +8,9 @@ use super::inbox::Message;
 use crate::row::error::Error;
 use crate::sql::Connection;
 
+/// Work on the writing connection.
+type Work = Box<dyn FnOnce(&Connection) + Send>;
+
 /// Runs work on the writing connection; see [`Writer::handle`](super::Writer::handle).
 #[derive(Clone)]
 pub(crate) struct WriterHandle(pub(super) Arc<CommitQueue>);
@@ -24,21 +27,25 @@ impl WriterHandle {
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
-        let (answer, receiver) = channel();
-        // Sending cannot fail: this thread holds the receiver.
-        let message = Message::Run(Box::new(move |connection| drop(answer.send(run(connection)))));
-        self.0.push_unless_closed(message)?;
-        receiver.recv().map_err(|_| Error::Closed)?
+        self.send(Message::Run, run)
     }
 
-    /// As [`run`](Self::run), for work with tables that nothing is cached of.
+    /// As [`run`](Self::run), for work on tables without a cache.
     pub(crate) fn run_uncached<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
     ) -> Result<T, Error> {
+        self.send(Message::RunUncached, run)
+    }
+
+    fn send<T: Send + 'static>(
+        &self,
+        message: fn(Work) -> Message,
+        run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
         let (answer, receiver) = channel();
-        let message = Message::RunUncached(Box::new(move |connection| drop(answer.send(run(connection)))));
-        self.0.push_unless_closed(message)?;
+        // Sending cannot fail: this thread holds the receiver.
+        self.0.push_unless_closed(message(Box::new(move |connection| drop(answer.send(run(connection))))))?;
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }
