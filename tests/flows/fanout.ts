@@ -25,7 +25,7 @@ const failing = (name: string, message: string, ms = 0) =>
     },
   });
 
-/** Runs until it is told that it has lost, and leaves a word of what it saw. */
+/** Runs until its signal fires because another branch has won, and records what it saw. */
 const listens = handler({
   name: "listens",
   execute: async (_value, ctx) => {

@@ -106,7 +106,7 @@ export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ na
     is_sound(&place, "r");
 }
 
-/// What an arm asked in a chain that is tried again is asked anew: nothing waits for the old question.
+/// If a chain is retried, its arm asks a new question; nothing waits for the old one.
 #[test]
 fn a_question_of_a_failed_try_is_over() {
     let flow = r#"

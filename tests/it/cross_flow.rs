@@ -23,7 +23,7 @@ fn isolated(declared: &str) -> String {
     }
 }
 
-/// What two flows declare, and what is said of the second if they cannot share it.
+/// Two declarations of flows, and the error of the second flow if they conflict.
 const PAIRS: [(&str, &str, Option<&str>); 9] = [
     (
         "user: { stateSchema: z.object({ n: z.number().default(0) }) }",

@@ -372,7 +372,7 @@ fn calls_on_their_way_count_after_a_kill() {
     assert_eq!(place.ask("check --data").code, Some(0));
 }
 
-/// No log of a sample tells of the calls of scores, and none of requests that a provider refused.
+/// Samples' logs have neither calls of scores nor requests that a provider refused.
 #[test]
 fn scores_and_refused_requests_count_after_a_kill() {
     let busy = Reply::body("application/json", r#"{"error":{"message":"slow down"}}"#).status(429);
@@ -421,7 +421,7 @@ export default defineFlow({ kind: "judge", actions: {
     assert_eq!((&by_handler["stopped"], &by_handler["unscored"]), (&Value::Null, &json!(0)), "{by_handler}");
 }
 
-/// Arms beyond the 20th were not told.
+/// Arms beyond the 20th were missing from the list.
 #[test]
 fn arms_that_are_not_listed_are_counted() {
     let (place, _server) = shop(OFFER, ["90", "70"]);

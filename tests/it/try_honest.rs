@@ -320,7 +320,7 @@ fn an_experiment_whose_requests_were_deleted_does_not_go_on() {
 /// The failure by the stop, and the continuation, were items of a sample that went on.
 #[test]
 fn a_sample_that_was_stopped_and_goes_on_has_the_score_of_one_that_was_not() {
-    // The run, the base and the arm of each experiment: what the arm asks second is shared with nobody.
+    // The run, then base and arm of each experiment: no other sample shares the second call of the arm.
     let all = ["5", "5", "5", "5", "6", "7", "5", "5", "6", "7"];
     let (place, _server) = ran(CHAIN, all.map(Reply::text));
     let flags = ["--model", "large", "--score", "items.length", "--jobs", "1"];

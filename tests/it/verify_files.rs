@@ -94,7 +94,7 @@ fn of_many_fast_saves_the_newest_is_told_last() {
         ended.stdout.lines().map(|line| serde_json::from_str(line).expect("a round a line")).collect();
     let whole: Vec<_> = rounds.iter().filter(|round| round["notRun"].is_null()).collect();
     assert!(whole.last().is_some_and(|round| newest(round)), "{ended}");
-    // Rounds during which a file was saved are not told: only the round that the signal ended lacks a verdict.
+    // Rounds that a save cancelled are not shown: only the round that the signal ended lacks a verdict.
     assert!(rounds.len() - whole.len() <= 1, "{ended}");
 }
 

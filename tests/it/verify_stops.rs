@@ -1,4 +1,4 @@
-//! Code that does not yield: what is cancelled ends at once, and a verdict names the limit that ended its run.
+//! Code that does not yield: a cancel ends it at once, and a verdict names the limit that ended its run.
 //!
 //! The limit of these tests is far longer than a test waits, so that only a cancel can end the code.
 

@@ -52,7 +52,7 @@ pub(super) async fn payload_whole(
     off_the_main_thread(state, move |workspace| workspace.payload_whole(&reference, &path)).await
 }
 
-/// Writes what stands at a JSON pointer in a large value to a file, which it may replace.
+/// Writes the part of a large value at a JSON pointer to a file, replacing an existing one.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn payload_save(

@@ -251,7 +251,7 @@ export const commands = {
 	payloadFind: (reference: PayloadReference, text: string, from: number) => __TAURI_INVOKE<PayloadHits>("payload_find", { reference, text, from }),
 	/**  What stands at a JSON pointer in a large value, where that has at most 4 MB. */
 	payloadWhole: (reference: PayloadReference, path: string) => __TAURI_INVOKE<Json>("payload_whole", { reference, path }),
-	/**  Writes what stands at a JSON pointer in a large value to a file, which it may replace. */
+	/**  Writes the part of a large value at a JSON pointer to a file, replacing an existing one. */
 	payloadSave: (reference: PayloadReference, path: string, file: string) => __TAURI_INVOKE<PayloadSaved>("payload_save", { reference, path, file }),
 	/**  Opens a request to be looked at, until `close_view`. */
 	openView: (requestId: string) => __TAURI_INVOKE<ViewHead>("open_view", { requestId }),

@@ -152,7 +152,7 @@ export function stoppedWords({
   };
 }
 
-/** What is said of the samples of an arm that were never started because the budget is spent. */
+/** The note on samples of an arm that were not started because the budget is spent. */
 export function notStartedWords({ notStarted, error }: ArmView, stopped: ExperimentView['stopped']): string {
   if (stopped !== 'budget' || notStarted.length === 0 || error != null) return '';
   return `${thousands(notStarted.length)} not started: the budget is spent`;

@@ -94,7 +94,7 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                 expire(&mut found, by_path.losers(arm));
             }
             (kind, Some(path)) if is_tried_again(kind) => {
-                // The next try asks anew.
+                // The next try asks a new question.
                 let earlier = by_path.around(path);
                 of_earlier_tries.extend(&earlier);
                 expire(&mut found, earlier);
@@ -187,7 +187,7 @@ impl ByPath {
         known.filter(|(asked, _)| is_wanted(asked)).flat_map(|(_, questions)| questions.iter().copied()).collect()
     }
 
-    /// The questions of a block that ended and of those inside it. A chain ends before the work beside it.
+    /// The questions of a block that ended and of the blocks inside it. Background work of a chain outlives the chain.
     fn around(&self, ended: &str) -> Vec<usize> {
         let is_ended = |asked: &str| background_task(asked).is_none_or(|task| task.len() <= ended.len());
         let mut found = self.within(range_inside(ended), is_ended);

@@ -60,7 +60,7 @@ impl OpenEffects {
         wanted.into_iter().for_each(|seq| self.remove(seq));
     }
 
-    /// Removes those of the block at a path, and of the blocks inside it but for work beside it, which has its own end.
+    /// Removes those of the block at a path and of the blocks inside it, except background work, which has its own end.
     fn remove_at_and_inside(&mut self, path: &str) {
         self.remove_of(path, |_| true);
         let inside = range_inside(path);
@@ -91,7 +91,7 @@ pub fn may_have_happened(events: &[Event]) -> Vec<OpenEffect> {
                 ..
             } => {
                 let (effect, ordinal, attempt) = (*effect, *ordinal, event.attempt);
-                // Made again, it stands for the one before.
+                // A repeated effect replaces the earlier one.
                 open.remove_of(path, |one| (one.effect, one.ordinal) == (effect, ordinal) && one.attempt <= attempt);
                 open.add(OpenEffect { path: path.clone(), effect, ordinal, seq: event.seq, attempt });
             }

@@ -11,7 +11,7 @@ use crate::core::sync::lock;
 pub(crate) struct OwnWrites(Mutex<HashMap<PathBuf, blake3::Hash>>);
 
 impl OwnWrites {
-    /// Notes what is about to be written. The folder of the file must be there.
+    /// Records content that is about to be written. The folder of the file must exist.
     pub(crate) fn note(&self, file: &Path, content: &[u8]) {
         if let Some(real) = real(file) {
             lock(&self.0).insert(real, blake3::hash(content));

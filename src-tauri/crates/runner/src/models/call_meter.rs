@@ -75,7 +75,7 @@ pub(crate) struct SampleCalls {
     meter: Arc<CallMeter>,
     sample: u32,
     is_refused: Arc<AtomicBool>,
-    /// What is kept for its first call.
+    /// The room kept for its first call.
     room: Arc<Mutex<Option<KeptRoom>>>,
     /// How often it has made a call.
     asked: Arc<Mutex<HashMap<blake3::Hash, u32>>>,
@@ -135,7 +135,7 @@ impl SampleCalls {
         self.is_refused.load(Ordering::Relaxed)
     }
 
-    /// Whether the budget is spent if the calls on their way take what is expected of them.
+    /// Whether spent and reserved calls use up the budget.
     pub(crate) fn is_budget_spent(&self) -> bool {
         self.meter.is_spent()
     }

@@ -1,4 +1,4 @@
-//! When the code of an aborted request has gone on for too long without yielding.
+//! Decides when the code of an aborted request has run for too long without yielding.
 //!
 //! A request whose code yields ends before that, with what listens to `ctx.signal`.
 

@@ -67,7 +67,7 @@ impl Workspace {
         if full.is_dir() {
             return Err(Fault::refused(format!("{} is a folder: name a file in it", full.display())));
         }
-        // Beside the file, so that it can be renamed to it.
+        // In the same folder, so that the file can be renamed.
         let name = full.file_name().unwrap_or_default().to_string_lossy();
         let partial = full.with_file_name(format!(".{name}.{}.partial", crate::effects::outside::new_id().simple()));
         let written = (|| {

@@ -3,12 +3,12 @@
 use std::cell::OnceCell;
 use std::rc::Rc;
 
-/// Says whether a script is to end; the interpreter asks while the script runs. Clones share what is asked.
+/// Whether a running script must end: the interpreter polls it. Clones share one condition.
 #[derive(Clone, Default)]
 pub(crate) struct Stop(Rc<OnceCell<Box<dyn Fn() -> bool>>>);
 
 impl Stop {
-    /// Sets what is asked. Only the first one counts.
+    /// Sets the condition. Later calls are ignored.
     pub(crate) fn when(&self, is_over: impl Fn() -> bool + 'static) {
         let _ = self.0.set(Box::new(is_over));
     }

@@ -97,7 +97,7 @@ fn words_of(value: &Value, depth: usize, version: Version) -> Option<String> {
     }
 }
 
-/// Whether an entry of a list is what somebody said there.
+/// Whether an entry of a list is a message.
 fn is_message(entry: &Value, version: Version) -> bool {
     match version {
         Version::First | Version::Second => entry.is_object(),

@@ -52,8 +52,8 @@ impl Store {
         })
     }
 
-    /// Changes what is stored of an experiment, in one transaction. Returns what is stored then; `None` if there is no
-    /// such experiment.
+    /// Changes the stored body of an experiment in one transaction. Returns the new body; `None` if there is no such
+    /// experiment.
     pub fn change_experiment(
         &self,
         id: &str,

@@ -1,5 +1,5 @@
-//! The ledger of a budget: what is spent, what is reserved for calls on their way, and what is kept for samples that
-//! have begun and not asked yet.
+//! The ledger of a budget: spent calls, room reserved for running calls, and room kept for samples that have started
+//! without a call yet.
 //!
 //! Must not ask a model.
 
@@ -23,8 +23,8 @@ pub(crate) struct Spent {
     pub(crate) usd: f64,
 }
 
-/// Stores what was spent before a change and is spent after it. Returns what is stored then, to which another process
-/// that runs the experiment may have added. An error says why it cannot.
+/// Stores a change of the spending, from the first total to the second. Returns the stored total, to which another
+/// process that runs the experiment may have added. An error says why it cannot be stored.
 pub(crate) type SaveSpent = Box<dyn Fn(Spent, Spent) -> Result<Spent, String> + Send + Sync>;
 
 impl Spent {
@@ -34,7 +34,7 @@ impl Spent {
         self.usd += other.usd;
     }
 
-    /// What this is more than another sum.
+    /// Returns by how much it exceeds another sum; 0 where it does not.
     fn more_than(self, other: Spent) -> Spent {
         Spent {
             calls: self.calls.saturating_sub(other.calls),
@@ -191,7 +191,7 @@ impl CallMeter {
         if spent != *saved {
             let stored = save(*saved, spent)
                 .map_err(|error| FlowError::plain(format!("cannot store what is spent: {error}")))?;
-            // What other processes spent counts, too.
+            // The spending of other processes counts, too.
             let others = stored.more_than(spent);
             lock(&self.ledger).settled.add(others);
             *saved = spent;
@@ -200,7 +200,7 @@ impl CallMeter {
         Ok(())
     }
 
-    /// Whether more than the budget is spent if the calls on their way take what is expected of them.
+    /// Whether spent and reserved calls exceed the budget.
     pub(super) fn is_exceeded(&self) -> bool {
         let spent = lock(&self.ledger).spent();
         match self.budget {
@@ -211,7 +211,7 @@ impl CallMeter {
         }
     }
 
-    /// Whether the budget is spent if the calls on their way take what is expected of them.
+    /// Whether spent and reserved calls use up the budget.
     pub(super) fn is_spent(&self) -> bool {
         let spent = lock(&self.ledger).spent();
         match self.budget {

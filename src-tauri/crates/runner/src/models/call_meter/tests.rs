@@ -264,7 +264,7 @@ fn what_is_spent_is_stored_before_a_call_is_sent_and_after_it_has_ended() {
     assert!(error.message.contains("cannot store what is spent: the disk is full"), "{error:?}");
 }
 
-/// Two processes that went on with one experiment each had the whole budget.
+/// Two processes that continued one experiment each had the whole budget.
 #[test]
 fn what_another_process_spends_counts() {
     let stored = Arc::new(Mutex::new(Spent::default()));

@@ -15,17 +15,17 @@ use crate::workspace::Workspace;
 /// The field of a stored experiment with what it has spent.
 const SPENT: &str = "spent";
 
-/// What an experiment has spent by what is stored of it.
+/// The spending of an experiment, as stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spending {
     /// All of it. `None` before the first call, and in experiments of versions that did not store it.
     pub(super) spent: Option<Spent>,
-    /// In experiments of those versions: what no log of a sample tells.
+    /// In experiments of those versions: the spending that no sample's log has.
     pub(super) unlogged: Spent,
 }
 
 impl Spending {
-    /// What is spent if the logs of the samples tell this.
+    /// Returns the total if the samples' logs have this much.
     fn total(&self, logged: Spent) -> Spent {
         match self.spent {
             Some(Spent { calls, tokens, usd }) => {
@@ -78,7 +78,7 @@ fn spent_of(body: &Value) -> Option<Spent> {
     engine::json::from_value(spent.clone()).ok()
 }
 
-/// What is to be stored: `known` is what is stored, to which another process that runs samples may have added.
+/// Returns the new stored total. `known` is the stored one, to which another process that runs samples may have added.
 fn now_spent(known: Option<Spent>, before: Spent, now: Spent) -> Value {
     match known {
         Some(known) if known != before => json!(Spent {

@@ -17,7 +17,7 @@ use sourcemap::SourceMap;
 use crate::bundle::lines::Lines;
 use crate::bundle::parsed::parsed;
 
-/// Stands in place of a number that was not drawn.
+/// Replaces a number that was not drawn.
 const NUMBER: &str = "NaN";
 
 /// The places of an author's files that the code that ran has: lines and columns from 0, in order.
@@ -40,7 +40,7 @@ impl RanPlaces {
         RanPlaces(places)
     }
 
-    /// The calls of a file that were left out, in order: their bytes, and what stands in their places. None is inside
+    /// The calls of a file that were left out, in order: their bytes, and their replacements. None is inside
     /// of another.
     pub(crate) fn left_out(&self, file: &str, text: &str) -> Vec<(Span, &'static str)> {
         let Some(places) = self.0.get(file).filter(|_| text.contains("Math") || text.contains("Date")) else {
@@ -143,7 +143,7 @@ fn drawing(functions: &[Around], calls: &[Call]) -> HashSet<SymbolId> {
 struct Reader<'s> {
     scoping: &'s Scoping,
     functions: Vec<Around>,
-    /// The functions around what is read, by their numbers: the file first.
+    /// The functions that enclose the current node, by their numbers: the file first.
     open: Vec<usize>,
     calls: Vec<Call>,
 }

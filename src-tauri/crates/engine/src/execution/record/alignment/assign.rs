@@ -256,7 +256,7 @@ mod tests {
             |_| vec![part("", "same")],
             |number| vec![part("", number)],
             |number| vec![part("condition", "same"), part("call", number)],
-            // Each has a part of its own: alone, beside one that all have alike, and beside one that differs.
+            // Each has its own part: alone, with a part that all share, and with another part that differs.
             |number| vec![part(number, "same")],
             |number| vec![part("call", "same"), part(number, number)],
             |number| vec![part("call", number), part(number, "same")],

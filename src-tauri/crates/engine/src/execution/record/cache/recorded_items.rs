@@ -49,7 +49,7 @@ impl RecordedItems {
                 let label = label(item);
                 let shown = self.shown.entry(label.clone()).or_default();
                 let known = self.known.entry(label.clone()).or_default();
-                // A run of an earlier version adds an item anew, and so does one that shows something else.
+                // A run of an earlier version, or one that shows something else, adds a new item.
                 known.truncate(*shown);
                 self.places.insert(event.seq, (label, *shown));
                 *shown += 1;
@@ -92,7 +92,7 @@ impl RecordedItems {
     }
 }
 
-/// What kind of item it is; of the call of a tool, which call, because calls run beside each other.
+/// The kind of an item; for a tool call also which call, because calls run concurrently.
 fn label(item: &NewItem) -> String {
     let call = item.payload.get("toolCall").and_then(|call| call["callId"].as_str()).unwrap_or_default();
     format!("{} {call}", item.item_type)

@@ -84,7 +84,7 @@ impl RecordedSuspensions {
         self.are_of_replay
     }
 
-    /// Adds a suspension. One of the same try is replaced: it was asked anew. `place` is given in a replay.
+    /// Adds a suspension, replacing an earlier one of the same try. `place` is given in a replay.
     pub(super) fn ask(&mut self, path: &Arc<str>, seq: Seq, request: &SuspensionRequest, place: Option<u32>) {
         let number = (request.callback.clone(), request.ordinal);
         self.places.insert(request.id.clone(), (path.clone(), number.clone()));
@@ -206,9 +206,9 @@ impl RecordedSuspensions {
         numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_none()));
     }
 
-    /// Removes the newest suspension of a failed block that was rejected or has expired, so that the block asks anew
-    /// when it runs again, and those of its number in all tries: a later try may ask the question of an earlier one,
-    /// and would only fail again with the same answer. Earlier refusals stay.
+    /// Removes the newest refused (rejected or expired) suspension of a failed block, and the refused ones of the same
+    /// number in all its tries, so that the block asks again when it is resumed. A later try may ask the question of an
+    /// earlier one, and the same refusal would fail it again. Earlier refusals stay.
     pub(super) fn forget_refusals(&mut self, path: &str) {
         let Some(numbers) = self.by_path.get_mut(path) else { return };
         let is_refused = |one: &RecordedSuspension| {

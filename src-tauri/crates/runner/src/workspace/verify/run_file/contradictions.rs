@@ -31,7 +31,7 @@ pub(super) struct Read {
 #[derive(Default)]
 struct Request {
     last: Seq,
-    /// The last event that a fork has from another request, and that request if it stands before.
+    /// The last event that a fork shares with another request, and that request if an earlier line has it.
     from: Option<(Option<Arc<str>>, Seq)>,
     /// The effects that began, and their paths.
     effects: HashMap<Seq, (EffectKind, Option<Arc<str>>)>,
@@ -55,7 +55,7 @@ impl Read {
     pub(super) fn event(&mut self, request: &Arc<str>, event: &Event) -> Result<(), String> {
         RULES.iter().try_for_each(|rule| rule(self, request, event))?;
         self.sums.event(event)?;
-        // Only what stands before is looked into, so no chain of origins leads back.
+        // Only earlier lines are followed, so that origins cannot form a cycle.
         let known_origin = |origin: &str| self.requests.get_key_value(origin).map(|(origin, _)| origin.clone());
         let from = match &event.kind {
             EventKind::RequestStarted { forked_from: Some(from), .. } => {
@@ -107,7 +107,7 @@ impl Read {
                 Some((Some(origin), last)) => (request, until) = (origin, *last),
             }
         }
-        // What is not in the file may have begun it.
+        // A request that the file does not have may have started it.
         true
     }
 }

@@ -46,7 +46,7 @@ fn a_try_finds_its_own_question_and_answers_of_earlier_tries_to_the_same_one() {
         asked.find(PATH, &question("x", message), is_later).map(|found| found.request.id.clone())
     };
     assert_eq!(find("second", false).as_deref(), Some("b"));
-    // Nobody has answered "second", so it is expired where the try asks something else now.
+    // "second" has no answer, so it is expired because the try asks something else now.
     assert_eq!(find("third", false).as_deref(), Some("b"));
     assert_eq!(find("first", true).as_deref(), Some("a"));
     // Of an earlier try only answers count.

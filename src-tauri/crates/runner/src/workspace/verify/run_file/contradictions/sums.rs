@@ -68,7 +68,7 @@ impl Sums {
         self.states.insert(scope.clone(), Known { version, writer: None, fields });
     }
 
-    /// Holds an event against what is known, and reads it.
+    /// Checks an event against the known states, then applies it.
     pub(super) fn event(&mut self, event: &Event) -> Result<(), String> {
         match &event.kind {
             EventKind::RequestStarted { .. } => self.running += 1,

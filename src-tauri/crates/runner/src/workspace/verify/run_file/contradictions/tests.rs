@@ -162,7 +162,7 @@ fn what_an_engine_records_is_taken() {
             slept(4, "root/a", 3),
             end(5),
         ],
-        // What is not in the file, or not before, may have begun anything.
+        // A request that is not in an earlier line may have started anything.
         vec![fork(3), slept(4, "root/a", 3), end(5)],
         vec![
             {
