@@ -377,3 +377,11 @@ proptest! {
         work.expect("a thread").join().expect("no panic")?;
     }
 }
+
+/// `runOnce` commits twice, its beginning and its answer, and a block once. When the answer of the first was in the log
+/// and not that of the second, a resume let the block after the first win, though it began after the second.
+#[test]
+fn a_block_after_a_recorded_result_does_not_overtake_what_began_before_it() -> Result<(), TestCaseError> {
+    let plain = Step::Run { fails: false, waits: false };
+    check(&Step::Together("race", vec![Step::Together("chain", vec![Step::Once, plain]), Step::Once]))
+}

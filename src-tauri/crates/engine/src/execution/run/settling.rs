@@ -10,9 +10,10 @@ use crate::model::flow::Block;
 
 impl Run {
     /// Lets the next recorded result settle. Call it whenever the request can make no progress by itself, even if it
-    /// waits for something outside. Returns whether a result settled.
+    /// waits for something outside. Returns whether a result settled: none does while a commit is waited for, because
+    /// what began beside the recorded result would then come behind what follows it.
     pub fn settle_next(&self) -> bool {
-        self.turns.next(|_| {})
+        !self.recorder.is_committing() && self.turns.next(|_| {})
     }
 
     /// Waits for the turn of a recorded result.
