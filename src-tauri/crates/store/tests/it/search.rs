@@ -1,7 +1,5 @@
 //! Search finds what any process wrote at any time, and reads little to find it.
 
-use std::time::Instant;
-
 use engine::event::{EventKind, Outcome, RequestStatus};
 use engine::log::AppendMode;
 use serde_json::json;
@@ -175,9 +173,10 @@ fn what_a_killed_process_left_is_found_and_indexed_by_the_next() {
     assert_eq!(bed.store.check().unwrap().problems, Vec::new());
 }
 
-/// What a text's filters let through is all that is read.
+/// What a text's filters let through is all that is read: a text that came into other events behind the filters' back
+/// is found only where all is read.
 #[test]
-fn a_rare_text_is_found_among_many_events_at_once() {
+fn a_rare_text_is_looked_for_in_few_of_many_events() {
     let bed = bed();
     let mut chance = Chance(2);
     for n in 0..40 {
@@ -190,11 +189,17 @@ fn a_rare_text_is_found_among_many_events_at_once() {
         request.finish();
     }
     wait_for_filters(&bed.store);
-    let one = Instant::now();
-    assert_eq!(hits(&bed, "needle in").len(), 1);
-    let filtered = one.elapsed();
-    let all = Instant::now();
-    assert_eq!(hits(&bed, "zz").len(), 0, "too short for filters: all is read");
-    println!("{filtered:?} by filters, {:?} without", all.elapsed());
-    assert!(filtered * 2 < all.elapsed(), "{filtered:?} of {:?}", all.elapsed());
+    let connection = rusqlite::Connection::open(bed.store.path()).unwrap();
+    let planted = connection
+        .execute(
+            "UPDATE event SET body = replace(body, '\"text\":\"', '\"text\":\"~needle in ')
+             WHERE kind = 'noted' AND request <> (SELECT n FROM request WHERE id = 'r20')",
+            (),
+        )
+        .unwrap();
+    assert_eq!(planted, 39 * 500);
+    let found = hits(&bed, "needle in");
+    assert!(found.iter().any(|(request, _)| request == "r20"));
+    assert!(found.len() < planted / 20, "{} of {planted} are read", found.len());
+    assert_eq!(hits(&bed, "~n").len(), planted, "too short for filters: all is read");
 }
