@@ -4,6 +4,7 @@
 //! that is handed back.
 
 mod failure;
+mod kept_reply;
 mod numbering;
 mod provider;
 mod relay;
