@@ -13,6 +13,8 @@ const MAX_MISSING: usize = 20;
 const VALUE: usize = 32;
 /// How many samples are listed, all arms together.
 const MAX_LISTED: usize = 130;
+/// Fewer scores without an interval are not enough to tell anything.
+const FEW: u32 = 5;
 /// How wide the bar of a rate is.
 const BAR: usize = 20;
 
@@ -219,9 +221,12 @@ fn score(arm: &ArmView) -> String {
         (_, _, Some(mean)) => number(mean),
         _ => return "none".to_owned(),
     };
+    let scored = summary.n - summary.unscored;
     let interval = match (summary.low, summary.high) {
         (Some(low), Some(high)) if summary.rate.is_some() => format!(" ({:.0}–{:.0} %)", low * 100.0, high * 100.0),
         (Some(low), Some(high)) => format!(" ({}–{})", number(low), number(high)),
+        // The mean of equal scores has no interval.
+        _ if scored > 1 => format!(" (all {scored} equal)"),
         _ => String::new(),
     };
     let beside = match summary.beside_base {
@@ -229,6 +234,7 @@ fn score(arm: &ArmView) -> String {
         Some(BesideBase::Worse) => ", worse",
         Some(BesideBase::NotEnoughSamples) => ", not enough samples to tell",
         Some(BesideBase::Same) => ", same",
+        None if summary.low.is_none() && scored < FEW => ", not enough samples to tell",
         None => "",
     };
     let left_out = match summary.unscored {
