@@ -29,6 +29,7 @@ use tokio::sync::OnceCell;
 use crate::core::config;
 use provider::Provider;
 
+pub(crate) use provider::kind as provider_of;
 pub(crate) use target::who_answers;
 
 /// The models of one request.

@@ -35,7 +35,8 @@ pub(crate) struct Try {
     /// user: or context: before them the files take the place of its user or context
     #[arg(long, alias = "prompt-file", value_name = "[user:|context:]FILE,…", conflicts_with = "go_on")]
     prompt: Vec<String>,
-    /// A parameter of its model calls, like temperature=0,1
+    /// A parameter of its model calls, like temperature=0,1; an option that one provider alone has like
+    /// 'openai={"store":true}'
     #[arg(long, value_name = "NAME=A,B", conflicts_with = "go_on")]
     parameter: Vec<String>,
     /// A place in state, and values there as JSON: session.mode=strict,free. Texts need no quotes

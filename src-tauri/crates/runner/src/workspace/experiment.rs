@@ -11,6 +11,7 @@ mod culprit;
 mod earlier_answers;
 mod edit_check;
 mod facts;
+mod parameters;
 mod place;
 mod plan;
 mod report;

@@ -6,6 +6,7 @@ use engine::event::{Event, EventKind};
 use serde_json::json;
 
 use super::axes::Arm;
+use super::parameters::check_parameters;
 use super::place::{Place, RecordedCall};
 use super::score::Score;
 use super::variant::Variant;
@@ -70,6 +71,12 @@ impl Workspace {
                     )));
                 }
             }
+        }
+        let generator = if query.parameters.is_empty() { None } else { Some(place.generator(events)?) };
+        if let Some(generator) = generator {
+            let own: Vec<RecordedCall> =
+                place.calls(events).into_iter().filter(|call| call.generator == *generator).collect();
+            check_parameters(&query.parameters, &place.path, &own)?;
         }
         // What a fork refuses is refused here, before the base arm costs anything.
         let has_many = query.versions() > MAX_CHECKED;
@@ -158,7 +165,7 @@ impl Workspace {
             model_calls += calls.len() as u32 * samples;
             base_model_calls += if has_base && arm.is_base() { calls.len() as u32 * samples } else { 0 };
             for call in calls {
-                let RecordedCall { path, model, generator: asker, tokens: used } = call;
+                let RecordedCall { path, model, generator: asker, tokens: used, .. } = call;
                 let is_edited = generator.as_ref().is_some_and(|generator| generator == asker)
                     && (facts.is_none_or(|facts| facts.count(asker) < 2) || place.is_same_operation(path));
                 // The code says what is asked, not the recording: the code may have been edited since.
