@@ -21,6 +21,7 @@ mod score;
 mod scores;
 mod spending;
 pub(crate) mod statistics;
+mod twins;
 mod variant;
 mod view;
 #[cfg(test)]
@@ -50,6 +51,7 @@ use report::{Read, Sample};
 use sample::Begun;
 use score::Scored;
 use spending::Spending;
+use twins::Twins;
 use variant::Variant;
 
 pub use crate::models::call_meter::Budget;
@@ -75,6 +77,8 @@ struct Experiment {
     mock: Mock,
     /// What was spent before, as it is stored.
     spending: Spending,
+    /// Which samples may begin with a spent budget.
+    twins: Twins,
     /// Whether a block that scores was refused a call. No other one begins after that: it would leave an aborted
     /// request, too.
     is_scoring_refused: Mutex<bool>,
@@ -217,6 +221,8 @@ impl Workspace {
             other => other,
         };
         let (events, beginning) = (Arc::new(events), Semaphore::new(cores()));
+        // A mock script answers each sample for itself.
+        let twins = if mock == Mock::Off { Twins::of(&arms) } else { Twins::default() };
         Ok(Experiment {
             id,
             query,
@@ -226,6 +232,7 @@ impl Workspace {
             arms,
             mock,
             spending,
+            twins,
             is_scoring_refused: Mutex::default(),
             beginning,
             points: Mutex::default(),
@@ -248,6 +255,13 @@ impl Workspace {
         let known = self.store.samples(id).map_err(Fault::internal)?;
         let known: HashMap<(u32, u32), Sample> =
             known.into_iter().map(|one| ((one.0.arm, one.0.number), one)).collect();
+        for ((arm, number), (_, request)) in &known {
+            match request.as_ref().map(|request| Begun::of(self.request_row(request.clone()).status)) {
+                Some(Begun::Stopped) => experiment.twins.asks_otherwise(*arm),
+                Some(_) => experiment.twins.asks(*arm, *number),
+                None => {}
+            }
+        }
         let first = experiment.first_model(experiment.place.before);
         let first_behind = experiment.place.ended.and_then(|ended| experiment.first_model(ended));
         let model_of = |arm: &Arm| {
@@ -285,7 +299,8 @@ impl Workspace {
             Some(_) => true,
             None => job.model.is_none(),
         };
-        let has_room = |job: &Job<'_>| !meter.is_exhausted() || is_free(job);
+        let may_share = |job: &Job<'_>| job.begun.is_none() && experiment.twins.may_share(job.arm, job.number);
+        let has_room = |job: &Job<'_>| !meter.is_exhausted() || is_free(job) || may_share(job);
         batch(
             &jobs,
             &Bounds { has_room: &has_room, ..Bounds::workers(workers) },

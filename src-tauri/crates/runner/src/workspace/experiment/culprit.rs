@@ -250,7 +250,7 @@ impl Workspace {
         calls: &SampleCalls,
         cancel: &Cancel,
     ) -> Result<Option<String>, Fault> {
-        let has_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled());
+        let has_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled(), &|| false);
         if cancel.is_cancelled() || !model.is_none_or(has_room) {
             return Ok(None);
         }

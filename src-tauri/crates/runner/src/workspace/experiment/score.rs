@@ -125,7 +125,9 @@ impl Workspace {
     ) -> Option<Value> {
         let Scored { calls, cancel, .. } = of;
         let (is_block, has_room) = match scorer {
-            Scorer::Other(Score::Model { model, .. }) => (false, calls.wait_for_room(model, &|| cancel.is_cancelled())),
+            Scorer::Other(Score::Model { model, .. }) => {
+                (false, calls.wait_for_room(model, &|| cancel.is_cancelled(), &|| false))
+            }
             Scorer::Other(Score::Block { .. }) => (true, !*lock(is_refused)),
             _ => (false, true),
         };
