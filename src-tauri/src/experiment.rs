@@ -25,10 +25,13 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
     let cancel = cancelled_by_signals()?;
     let mut line = ProgressLine::default();
     let progress = |progress: TryProgress| line.tell(progress, "samples");
+    workspace.check_may_experiment()?;
+    // Before anything is asked, and after everything that can be refused.
     let view = match &given.go_on {
-        Some(experiment) => workspace.go_on_trying(experiment, &query, &cancel, progress),
+        Some(experiment) => {
+            workspace.go_on_trying(experiment, &query, &cancel, progress)
+        }
         None => {
-            // Before anything is asked.
             tell(print::try_plan(&workspace.plan_try(&query)?).trim_end());
             workspace.try_out(&query, &cancel, progress)
         }
@@ -67,9 +70,11 @@ pub(crate) fn adopt(workspace: &Workspace, given: &Adopt) -> Result<Outcome, Sto
 
 /// `flowglass culprit`.
 pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Outcome, Stop> {
-    // Before anything is asked.
-    tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
     let cancel = cancelled_by_signals()?;
+    workspace.check_may_experiment()?;
+    workspace.check_search(&given.query())?;
+    // Before anything is asked, and after everything that can be refused.
+    tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
     let mut line = ProgressLine::default();
     let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(progress, "forks"));
     line.end();

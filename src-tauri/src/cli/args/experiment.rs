@@ -288,7 +288,7 @@ pub(crate) struct Culprit {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     samples: Option<u32>,
     /// What may be spent at most: 50 (model calls), 20000tokens, 0.5usd
-    #[arg(long, value_name = "BUDGET", value_parser = budget)]
+    #[arg(long, value_name = "BUDGET", value_parser = budget, allow_negative_numbers = true)]
     budget: Option<Budget>,
     #[command(flatten)]
     models: TriedModels,

@@ -141,6 +141,12 @@ struct JobEnd {
 }
 
 impl Workspace {
+    /// Refuses to run forks in a folder or a database that does not allow it.
+    pub fn check_may_experiment(&self) -> Result<(), Fault> {
+        self.check_writable()?;
+        self.check_trusted()
+    }
+
     /// Begins an experiment and runs it. `progress` hears of each sample that has ended, on this thread.
     pub fn try_out(
         &self,
@@ -148,8 +154,7 @@ impl Workspace {
         cancel: &Cancel,
         progress: impl FnMut(TryProgress),
     ) -> Result<ExperimentView, Fault> {
-        self.check_writable()?;
-        self.check_trusted()?;
+        self.check_may_experiment()?;
         let id = format!("exp_{}", crate::effects::outside::new_id().simple());
         let experiment = self.experiment_of(id.clone(), query.clone(), Spending::default())?;
         self.check_query(&experiment)?;
