@@ -19,7 +19,10 @@ const TOLD_EVERY: Duration = Duration::from_millis(200);
 pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome, Stop> {
     let query = given.query()?;
     if given.plan {
-        let plan = workspace.plan_try(&query)?;
+        let plan = match &given.go_on {
+            Some(experiment) => workspace.plan_going_on(experiment, &query)?,
+            None => workspace.plan_try(&query)?,
+        };
         return Ok(Outcome::done(json!(plan), print::try_plan(&plan)));
     }
     let cancel = cancelled_by_signals()?;
@@ -29,6 +32,7 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
     // Before anything is asked, and after everything that can be refused.
     let view = match &given.go_on {
         Some(experiment) => {
+            tell(print::try_plan(&workspace.plan_going_on(experiment, &query)?).trim_end());
             workspace.go_on_trying(experiment, &query, &cancel, progress)
         }
         None => {

@@ -1,7 +1,8 @@
 //! Experiments for people: one line an arm, and what the samples tell.
 
 use runner::{
-    Adopted, ArmView, BesideBase, CulpritView, ExperimentRow, ExperimentView, StoppedBy, TryPlan, WhereDecided,
+    Adopted, ArmView, BesideBase, CulpritView, ExperimentRow, ExperimentView, LeftToDo, StoppedBy, TryPlan,
+    WhereDecided,
 };
 use serde_json::Value;
 
@@ -20,9 +21,14 @@ const BAR: usize = 20;
 
 /// What an experiment will take.
 pub(crate) fn try_plan(plan: &TryPlan) -> String {
-    let TryPlan { arms, samples, model_calls, base_model_calls, score_model_calls, tokens, cost_usd, .. } = plan;
-    let arms = counted((*arms).into(), "arm");
-    let mut text = format!("{arms} × {}: ", counted((*samples).into(), "sample"));
+    let TryPlan { model_calls, base_model_calls, score_model_calls, tokens, cost_usd, .. } = plan;
+    let mut text = match plan.left {
+        None => format!("{} × {}: ", counted(plan.arms.into(), "arm"), counted(plan.samples.into(), "sample")),
+        Some(left) => match left_to_do(left) {
+            None => return "nothing is left to do\n".to_owned(),
+            Some(left) => format!("left to do: {left}: "),
+        },
+    };
     match model_calls {
         0 => text.push_str("no model call"),
         calls => text.push_str(&format!("at most {}", counted((*calls).into(), "model call"))),
@@ -45,6 +51,15 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     }
     text.push_str(&announced(plan));
     text
+}
+
+/// How many samples are left to do; `None` if none is.
+fn left_to_do(LeftToDo { to_begin, to_continue, to_score }: LeftToDo) -> Option<String> {
+    let parts = [(to_begin, "begin"), (to_continue, "continue"), (to_score, "score")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> =
+        parts.map(|(count, what)| format!("{} to {what}", counted(count.into(), "sample"))).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What a search for the deciding step may ask.

@@ -57,8 +57,8 @@ pub(crate) struct Try {
     /// An action that gets these as its input, and returns the score
     #[arg(long, value_name = "FLOW.ACTION", group = "scoring")]
     score_block: Option<String>,
-    /// A command that gets these as JSON on stdin, and prints the score; without output exit code 0 passes. It is ended
-    /// after 60 seconds
+    /// A command that gets these as JSON on stdin, and prints the score alone; without output exit code 0 passes. It is
+    /// ended after 60 seconds; one that a signal ends gives no score
     #[arg(long, value_name = "CMD", group = "scoring")]
     score_command: Option<String>,
     /// A file with a JSON Schema that the output must fit
@@ -70,11 +70,11 @@ pub(crate) struct Try {
     /// A file with what that model is told before the result
     #[arg(long, value_name = "FILE", requires = "score_model")]
     score_prompt: Option<PathBuf>,
-    /// What may be spent at most, all samples together: 50 (model calls), 20000tokens, 0.5usd
-    #[arg(long, value_name = "BUDGET", value_parser = budget)]
+    /// What may be spent at most, all samples together: 50 (model calls, each request that is sent), 20000tokens, 0.5usd
+    #[arg(long, value_name = "BUDGET", value_parser = budget, allow_negative_numbers = true)]
     budget: Option<Budget>,
-    /// Say what it will take, and run nothing
-    #[arg(long, conflicts_with = "go_on")]
+    /// Say what it will take, and run nothing; with --go-on what is left to do
+    #[arg(long)]
     pub(crate) plan: bool,
     /// Go on with an experiment that was stopped, take more samples of it, or score it otherwise
     #[arg(long, value_name = "EXPERIMENT", conflicts_with_all = ["mock", "real"])]

@@ -11,6 +11,7 @@ mod culprit;
 mod earlier_answers;
 mod edit_check;
 mod facts;
+mod going_on;
 mod parameters;
 mod place;
 mod plan;
@@ -31,8 +32,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::event::{Event, RequestStatus, Seq};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use store::{ExperimentRow as Stored, SampleRow};
 use tokio::sync::Semaphore;
 
@@ -42,10 +41,11 @@ use super::{At, Edits, Mock, Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
-use crate::models::call_meter::{CallMeter, Spent};
+use crate::models::call_meter::CallMeter;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
+use going_on::StoredBody;
 use place::Place;
 use report::{Read, Sample};
 use sample::Begun;
@@ -162,40 +162,6 @@ impl Workspace {
         let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
         self.carry_out(&experiment, cancel, progress)
-    }
-
-    /// Goes on with an experiment: runs the samples that are missing, and scores those that have no score. A score or a
-    /// budget that is given takes the place of the one it was begun with; `samples` may be more than before.
-    pub fn go_on_trying(
-        &self,
-        id: &str,
-        changed: &TryQuery,
-        cancel: &Cancel,
-        progress: impl FnMut(TryProgress),
-    ) -> Result<ExperimentView, Fault> {
-        self.check_writable()?;
-        self.check_trusted()?;
-        let stored = self.stored_experiment(id)?;
-        let body = StoredBody::of(&stored)?;
-        let (mut query, spending) = (body.query.clone(), body.spending());
-        let is_scored_anew = changed.score.is_some() && changed.score != query.score;
-        query.score = changed.score.clone().or(query.score);
-        query.budget = changed.budget.or(query.budget);
-        query.jobs = changed.jobs.or(query.jobs);
-        query.samples = query.samples().max(changed.samples);
-        let experiment = self.experiment_of(id.to_owned(), query.clone(), spending)?;
-        self.check_query(&experiment)?;
-        let body = StoredBody { query: query.clone(), errors: Vec::new(), stopped: None, ..body }.to_json()?;
-        self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
-        if is_scored_anew {
-            self.store.clear_scores(id).map_err(Fault::of_write)?;
-        }
-        self.carry_out(&experiment, cancel, progress)
-    }
-
-    fn stored_experiment(&self, id: &str) -> Result<Stored, Fault> {
-        let found = self.store.experiment(id).map_err(Fault::internal)?;
-        found.ok_or_else(|| Fault::not_found(format!("unknown experiment \"{id}\"")))
     }
 
     fn set_sample(&self, experiment: &str, sample: &SampleRow) -> Result<(), Fault> {
@@ -381,34 +347,5 @@ impl Workspace {
             self.set_sample(id, &scored)?;
         }
         Ok(Some(read))
-    }
-}
-
-/// What is stored of an experiment besides its samples.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct StoredBody {
-    query: TryQuery,
-    /// Why arms could not be run, by their numbers.
-    errors: Vec<(u32, String)>,
-    stopped: Option<StoppedBy>,
-    /// What was spent, written with each call.
-    spent: Option<Spent>,
-    /// Written by versions that did not store `spent`.
-    unlogged: Spent,
-}
-
-impl StoredBody {
-    fn spending(&self) -> Spending {
-        Spending { spent: self.spent, unlogged: self.unlogged }
-    }
-
-    fn of(stored: &Stored) -> Result<StoredBody, Fault> {
-        engine::json::from_value(stored.body.clone())
-            .map_err(|error| Fault::internal(format!("experiment \"{}\" cannot be read: {error}", stored.id)))
-    }
-
-    fn to_json(&self) -> Result<Value, Fault> {
-        serde_json::to_value(self).map_err(Fault::internal)
     }
 }

@@ -16,6 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::place::Place;
+use super::plan::LeftOfArm;
 use super::sample::Begun;
 use super::score::expression;
 use super::statistics::rate;
@@ -285,7 +286,8 @@ impl Workspace {
         let (_, events) = self.whole_log_of(&query.request)?;
         let experiment = self.forks_of(query, steps(&events).first())?;
         let checked = self.check_query(&experiment)?;
-        let plan = self.plan_of_experiment(&experiment, &checked);
+        let each = LeftOfArm { begins: 1, ..LeftOfArm::default() };
+        let plan = self.plan_of_experiment(&experiment, &checked, &|_| each);
         let all = f64::from(MAX_FORKS);
         let budget = query.budget.and_then(|budget| if let Budget::Calls(calls) = budget { Some(calls) } else { None });
         Ok(TryPlan {
