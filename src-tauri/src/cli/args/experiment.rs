@@ -70,7 +70,7 @@ pub(crate) struct Try {
     /// A file with what that model is told before the result
     #[arg(long, value_name = "FILE", requires = "score_model")]
     score_prompt: Option<PathBuf>,
-    /// What may be spent at most, all samples together: 50 (model calls, each request that is sent), 20000tokens, 0.5usd
+    /// What may be spent at most, all samples together: 50 (model calls, also refused ones), 20000tokens, 0.5usd
     #[arg(long, value_name = "BUDGET", value_parser = budget, allow_negative_numbers = true)]
     budget: Option<Budget>,
     /// Say what it will take, and run nothing; with --go-on what is left to do

@@ -141,8 +141,8 @@ impl SampleCalls {
     }
 
     /// Waits until the budget has room for the first call of the sample, which asks this model, and keeps that room.
-    /// With a spent budget the sample begins without room if it `may_share` the answers of another one. Returns false if
-    /// it must not begin: the budget is spent, or the experiment was cancelled.
+    /// With a spent budget the sample begins without room if it `may_share` the answers of another one. Returns false
+    /// if it must not begin: the budget is spent, or the experiment was cancelled.
     pub(crate) fn wait_for_room(
         &self,
         model: &str,

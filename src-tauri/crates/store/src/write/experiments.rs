@@ -61,8 +61,8 @@ impl Store {
     }
 
     /// Changes what is stored of an experiment's spending in one transaction, and nothing else of the experiment: it is
-    /// changed with each model call, and the body of an experiment grows with its arms. Returns the new spending; `None`
-    /// if there is no such experiment.
+    /// changed with each model call, and the body of an experiment grows with its arms. Returns the new spending;
+    /// `None` if there is no such experiment.
     pub fn change_spending(
         &self,
         experiment: &str,

@@ -89,8 +89,8 @@ pub(super) fn check_parameters(axes: &[ParameterAxis], path: &str, calls: &[Reco
             format!("perhaps {}", near.join(" or "))
         };
         return Err(Fault::invalid(format!(
-            "--parameter {name}: model calls of {path} have no such setting; {there}. An option that one provider alone \
-             has is given under its name, like openai={{\"{name}\":…}}"
+            "--parameter {name}: model calls of {path} have no such setting; {there}. An option that one provider \
+             alone has is given under its name, like openai={{\"{name}\":…}}"
         )));
     }
     Ok(())
