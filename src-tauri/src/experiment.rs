@@ -19,16 +19,23 @@ const TOLD_EVERY: Duration = Duration::from_millis(200);
 pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome, Stop> {
     let query = given.query()?;
     if given.plan {
-        let plan = workspace.plan_try(&query)?;
+        let plan = match &given.go_on {
+            Some(experiment) => workspace.plan_going_on(experiment, &query)?,
+            None => workspace.plan_try(&query)?,
+        };
         return Ok(Outcome::done(json!(plan), print::try_plan(&plan)));
     }
     let cancel = cancelled_by_signals()?;
     let mut line = ProgressLine::default();
     let progress = |progress: TryProgress| line.tell(progress, "samples");
+    workspace.check_may_experiment()?;
+    // Before anything is asked, and after everything that can be refused.
     let view = match &given.go_on {
-        Some(experiment) => workspace.go_on_trying(experiment, &query, &cancel, progress),
+        Some(experiment) => {
+            tell(print::try_plan(&workspace.plan_going_on(experiment, &query)?).trim_end());
+            workspace.go_on_trying(experiment, &query, &cancel, progress)
+        }
         None => {
-            // Before anything is asked.
             tell(print::try_plan(&workspace.plan_try(&query)?).trim_end());
             workspace.try_out(&query, &cancel, progress)
         }
@@ -67,9 +74,11 @@ pub(crate) fn adopt(workspace: &Workspace, given: &Adopt) -> Result<Outcome, Sto
 
 /// `flowglass culprit`.
 pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Outcome, Stop> {
-    // Before anything is asked.
-    tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
     let cancel = cancelled_by_signals()?;
+    workspace.check_may_experiment()?;
+    workspace.check_search(&given.query())?;
+    // Before anything is asked, and after everything that can be refused.
+    tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
     let mut line = ProgressLine::default();
     let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(progress, "forks"));
     line.end();

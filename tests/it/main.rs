@@ -157,6 +157,7 @@ mod try_counts;
 mod try_goes_on;
 mod try_honest;
 mod try_out;
+mod try_told;
 mod try_window;
 mod values;
 mod verify;

@@ -65,8 +65,7 @@ fn check_secret(place: &Place, answer: &Answer) {
 /// A run that the server's answer fails.
 #[track_caller]
 fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
-    // A server whose stream is none is asked a second time, for the whole.
-    let server = Server::start([reply.clone(), reply]);
+    let server = Server::start([reply]);
     let place = place(&server.address());
     let answer = run(&place, "chat");
     assert_eq!(answer.code, Some(3), "{answer}");
@@ -78,6 +77,7 @@ fn check_failure(reply: Reply, name: &str, code: &str, says: &[&str]) -> Value {
         assert!(message.contains(word), "{message:?} does not say {word:?}");
     }
     assert!(message.len() < 700, "{message}");
+    assert_eq!(server.asked().len(), 1, "also a server whose stream is none is asked once");
     check_secret(&place, &answer);
     let events = place.get("events r --kind effect_finished");
     events.as_array().and_then(|events| events.last()).cloned().unwrap_or_default()

@@ -1,7 +1,8 @@
 //! Experiments for people: one line an arm, and what the samples tell.
 
 use runner::{
-    Adopted, ArmView, BesideBase, CulpritView, ExperimentRow, ExperimentView, StoppedBy, TryPlan, WhereDecided,
+    Adopted, ArmView, BesideBase, CulpritView, ExperimentRow, ExperimentView, LeftToDo, StoppedBy, TryPlan,
+    WhereDecided,
 };
 use serde_json::Value;
 
@@ -13,14 +14,21 @@ const MAX_MISSING: usize = 20;
 const VALUE: usize = 32;
 /// How many samples are listed, all arms together.
 const MAX_LISTED: usize = 130;
+/// Fewer scores without an interval are not enough to tell anything.
+const FEW: u32 = 5;
 /// How wide the bar of a rate is.
 const BAR: usize = 20;
 
 /// What an experiment will take.
 pub(crate) fn try_plan(plan: &TryPlan) -> String {
-    let TryPlan { arms, samples, model_calls, base_model_calls, score_model_calls, tokens, cost_usd, .. } = plan;
-    let arms = counted((*arms).into(), "arm");
-    let mut text = format!("{arms} × {}: ", counted((*samples).into(), "sample"));
+    let TryPlan { model_calls, base_model_calls, score_model_calls, tokens, cost_usd, .. } = plan;
+    let mut text = match plan.left {
+        None => format!("{} × {}: ", counted(plan.arms.into(), "arm"), counted(plan.samples.into(), "sample")),
+        Some(left) => match left_to_do(left) {
+            None => return "nothing is left to do\n".to_owned(),
+            Some(left) => format!("left to do: {left}: "),
+        },
+    };
     match model_calls {
         0 => text.push_str("no model call"),
         calls => text.push_str(&format!("at most {}", counted((*calls).into(), "model call"))),
@@ -43,6 +51,15 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     }
     text.push_str(&announced(plan));
     text
+}
+
+/// How many samples are left to do; `None` if none is.
+fn left_to_do(LeftToDo { to_begin, to_continue, to_score }: LeftToDo) -> Option<String> {
+    let parts = [(to_begin, "begin"), (to_continue, "continue"), (to_score, "score")];
+    let parts = parts.into_iter().filter(|(count, _)| *count > 0);
+    let parts: Vec<String> =
+        parts.map(|(count, what)| format!("{} to {what}", counted(count.into(), "sample"))).collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
 }
 
 /// What a search for the deciding step may ask.
@@ -219,9 +236,12 @@ fn score(arm: &ArmView) -> String {
         (_, _, Some(mean)) => number(mean),
         _ => return "none".to_owned(),
     };
+    let scored = summary.n - summary.unscored;
     let interval = match (summary.low, summary.high) {
         (Some(low), Some(high)) if summary.rate.is_some() => format!(" ({:.0}–{:.0} %)", low * 100.0, high * 100.0),
         (Some(low), Some(high)) => format!(" ({}–{})", number(low), number(high)),
+        // The mean of equal scores has no interval.
+        _ if scored > 1 => format!(" (all {scored} equal)"),
         _ => String::new(),
     };
     let beside = match summary.beside_base {
@@ -229,6 +249,7 @@ fn score(arm: &ArmView) -> String {
         Some(BesideBase::Worse) => ", worse",
         Some(BesideBase::NotEnoughSamples) => ", not enough samples to tell",
         Some(BesideBase::Same) => ", same",
+        None if summary.low.is_none() && scored < FEW => ", not enough samples to tell",
         None => "",
     };
     let left_out = match summary.unscored {

@@ -1724,6 +1724,16 @@ export type LargeValue = {
 	reference?: PayloadReference | null,
 };
 
+/**  What is left to do of an experiment that goes on. */
+export type LeftToDo = {
+	/**  How many samples are begun. */
+	toBegin: number,
+	/**  How many samples that were stopped go on. */
+	toContinue: number,
+	/**  How many samples that have ended are only scored. */
+	toScore: number,
+};
+
 /**  A limit, and whether the file sets it. */
 export type LimitSetting = {
 	/**  Its name in `limits`. */
@@ -3187,7 +3197,12 @@ export type TryPlan = {
 	arms: number,
 	/**  How many samples of each. */
 	samples: number,
-	/**  How many model calls all samples are expected to make at most, with those of the base arm, by what was recorded. */
+	/**  What is left to do, of an experiment that goes on: the figures are of that alone. */
+	left?: LeftToDo | null,
+	/**
+	 *  How many model calls all samples are expected to make at most, with those of the base arm, by what was recorded
+	 *  and without retries.
+	 */
 	modelCalls: number,
 	/**  How many of them are those of the base arm, if it is sampled beside the arms. */
 	baseModelCalls: number,

@@ -48,7 +48,9 @@ fn arm_row(answer: &mut Answer, arm: &ArmView) {
     if let Some(rate) = summary.rate {
         text.push_str(&format!(" · passes {:.0} %{}", rate * 100.0, interval(summary.low, summary.high)));
     } else if let Some(mean) = summary.mean {
-        text.push_str(&format!(" · mean score {mean:.3}{}", interval(summary.low, summary.high)));
+        let scored = summary.n - summary.unscored;
+        let equal = if summary.low.is_none() && scored > 1 { " (all equal)" } else { "" };
+        text.push_str(&format!(" · mean score {mean:.3}{}{equal}", interval(summary.low, summary.high)));
     }
     if let Some(beside) = &summary.beside_base {
         text.push_str(&format!(" · beside the base: {}", word(beside).replace('_', " ")));

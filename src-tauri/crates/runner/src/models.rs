@@ -4,6 +4,7 @@
 //! that is handed back.
 
 mod failure;
+mod kept_reply;
 mod numbering;
 mod provider;
 mod relay;
@@ -28,6 +29,7 @@ use tokio::sync::OnceCell;
 use crate::core::config;
 use provider::Provider;
 
+pub(crate) use provider::kind as provider_of;
 pub(crate) use target::who_answers;
 
 /// The models of one request.

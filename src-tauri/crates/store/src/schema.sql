@@ -161,8 +161,8 @@ CREATE TABLE model_usage (
 ) STRICT, WITHOUT ROWID;
 
 -- Forks that were made to compare them. `body` is JSON: what the experiment varies. Requests are named by their ids,
--- because somebody may delete them. The samples of `experiment` 0 are forks of searches for a culprit. Not derived from
--- events.
+-- because somebody may delete them. The samples of `experiment` 0 and `arm` 0 are forks of searches for a culprit; under
+-- `experiment` 0 and the number of an experiment as `arm`, `score` is what that has spent. Not derived from events.
 CREATE TABLE experiment (
     n       INTEGER PRIMARY KEY,
     id      TEXT    NOT NULL UNIQUE,

@@ -35,7 +35,8 @@ pub(crate) struct Try {
     /// user: or context: before them the files take the place of its user or context
     #[arg(long, alias = "prompt-file", value_name = "[user:|context:]FILE,…", conflicts_with = "go_on")]
     prompt: Vec<String>,
-    /// A parameter of its model calls, like temperature=0,1
+    /// A parameter of its model calls, like temperature=0,1; an option that one provider alone has like
+    /// 'openai={"store":true}'
     #[arg(long, value_name = "NAME=A,B", conflicts_with = "go_on")]
     parameter: Vec<String>,
     /// A place in state, and values there as JSON: session.mode=strict,free. Texts need no quotes
@@ -56,8 +57,8 @@ pub(crate) struct Try {
     /// An action that gets these as its input, and returns the score
     #[arg(long, value_name = "FLOW.ACTION", group = "scoring")]
     score_block: Option<String>,
-    /// A command that gets these as JSON on stdin, and prints the score; without output exit code 0 passes. It is ended
-    /// after 60 seconds
+    /// A command that gets these as JSON on stdin, and prints the score alone; without output exit code 0 passes. It is
+    /// ended after 60 seconds; one that a signal ends gives no score
     #[arg(long, value_name = "CMD", group = "scoring")]
     score_command: Option<String>,
     /// A file with a JSON Schema that the output must fit
@@ -69,11 +70,11 @@ pub(crate) struct Try {
     /// A file with what that model is told before the result
     #[arg(long, value_name = "FILE", requires = "score_model")]
     score_prompt: Option<PathBuf>,
-    /// What may be spent at most, all samples together: 50 (model calls), 20000tokens, 0.5usd
-    #[arg(long, value_name = "BUDGET", value_parser = budget)]
+    /// What may be spent at most, all samples together: 50 (model calls, also refused ones), 20000tokens, 0.5usd
+    #[arg(long, value_name = "BUDGET", value_parser = budget, allow_negative_numbers = true)]
     budget: Option<Budget>,
-    /// Say what it will take, and run nothing
-    #[arg(long, conflicts_with = "go_on")]
+    /// Say what it will take, and run nothing; with --go-on what is left to do
+    #[arg(long)]
     pub(crate) plan: bool,
     /// Go on with an experiment that was stopped, take more samples of it, or score it otherwise
     #[arg(long, value_name = "EXPERIMENT", conflicts_with_all = ["mock", "real"])]
@@ -287,7 +288,7 @@ pub(crate) struct Culprit {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=200))]
     samples: Option<u32>,
     /// What may be spent at most: 50 (model calls), 20000tokens, 0.5usd
-    #[arg(long, value_name = "BUDGET", value_parser = budget)]
+    #[arg(long, value_name = "BUDGET", value_parser = budget, allow_negative_numbers = true)]
     budget: Option<Budget>,
     #[command(flatten)]
     models: TriedModels,

@@ -56,6 +56,7 @@ test('a rate is a percentage with its interval, a mean is a number', () => {
   expect([scoreWords(rate), intervalWords(rate), countWords(rate)]).toEqual(['80 %', '38 to 96 %', '4 of 5 pass']);
   const mean = summary({ mean: 12.3456, low: 10, high: 15.5 });
   expect([scoreWords(mean), intervalWords(mean), countWords(mean)]).toEqual(['12.35', '10 to 15.5', 'mean of 5']);
+  expect([intervalWords(summary({ mean: 5 })), intervalWords(summary({ mean: 5, n: 1 }))]).toEqual(['all equal', '']);
   expect([scoreWords(summary({})), intervalWords(summary({})), countWords(summary({}))]).toEqual([null, '', '']);
   expect(countWords(summary({ rate: 1, passed: 3, unscored: 2 }))).toBe('3 of 3 pass, 2 without score');
   expect(countWords(summary({ mean: 1, unscored: 2 }))).toBe('mean of 3, 2 without score');

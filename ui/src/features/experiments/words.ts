@@ -83,8 +83,9 @@ export function scoreWords({ rate, mean }: ArmSummary): string | null {
 }
 
 /** The interval in words, as they are also read out. */
-export function intervalWords({ rate, low, high }: ArmSummary): string {
-  if (low == null || high == null) return '';
+export function intervalWords({ rate, mean, low, high, n, unscored }: ArmSummary): string {
+  // The mean of equal scores has no interval.
+  if (low == null || high == null) return mean != null && n - unscored > 1 ? 'all equal' : '';
   return rate != null ? `${Math.round(100 * low)} to ${percent(high)}` : `${number(low)} to ${number(high)}`;
 }
 

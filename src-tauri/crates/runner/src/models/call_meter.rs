@@ -141,8 +141,14 @@ impl SampleCalls {
     }
 
     /// Waits until the budget has room for the first call of the sample, which asks this model, and keeps that room.
-    /// Returns false if the sample must not begin: the budget is spent, or the experiment was cancelled.
-    pub(crate) fn wait_for_room(&self, model: &str, is_cancelled: &dyn Fn() -> bool) -> bool {
+    /// With a spent budget the sample begins without room if it `may_share` the answers of another one. Returns false
+    /// if it must not begin: the budget is spent, or the experiment was cancelled.
+    pub(crate) fn wait_for_room(
+        &self,
+        model: &str,
+        is_cancelled: &dyn Fn() -> bool,
+        may_share: &dyn Fn() -> bool,
+    ) -> bool {
         let meter = &self.meter;
         loop {
             match meter.keep(model) {
@@ -152,12 +158,18 @@ impl SampleCalls {
                     return true;
                 }
                 Keeping::Wait => std::thread::sleep(LOOK),
+                Keeping::Refuse if may_share() => return true,
                 Keeping::Refuse => {
                     meter.is_exhausted.store(true, Ordering::Relaxed);
                     return false;
                 }
             }
         }
+    }
+
+    /// Whether room is kept for the first call.
+    pub(crate) fn has_room(&self) -> bool {
+        lock(&self.room).is_some()
     }
 
     /// Releases the room kept for the first call, if that call was never made.

@@ -4,7 +4,6 @@
 //! leaves as a [`Failure`].
 
 use std::cell::RefCell;
-use std::collections::HashSet;
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use engine::effects::{Listener, ModelCall, ModelDelta, ModelReply};
@@ -21,7 +20,8 @@ use reqwest::redirect::Policy;
 use serde_json::{Value, json};
 
 use super::failure::Failure;
-use super::relay::Relay;
+use super::kept_reply::KeptReply;
+use super::relay::{Relay, ReplySource};
 use super::target::Target;
 use super::wire_format::{self, ProviderMessages};
 use crate::core::config::Limits;
@@ -60,8 +60,6 @@ pub(crate) struct Provider {
     limits: Limits,
     /// Assistants' messages verbatim: some providers sign their thoughts, and want them back whole.
     said: RefCell<ProviderMessages>,
-    /// Servers that do not stream although they were asked to.
-    mute: RefCell<HashSet<String>>,
 }
 
 impl Provider {
@@ -69,7 +67,7 @@ impl Provider {
         // A redirect is not followed: a key must not go where nobody sent it.
         let http = http::client(Policy::none).map_err(Failure::Impossible)?;
         let client = Client::builder().with_reqwest(http.clone()).build().map_err(Failure::from)?;
-        Ok(Provider { client, http, limits, said: RefCell::default(), mute: RefCell::default() })
+        Ok(Provider { client, http, limits, said: RefCell::default() })
     }
 
     /// The provider's own address.
@@ -97,7 +95,7 @@ impl Provider {
         let request = wire_format::request(call, &self.said.borrow())?;
         let mut reply = match listener {
             Some(listener) => self.streamed(target, service, request, options, &listener).await?,
-            None => self.whole(target, service, request, options).await?,
+            None => self.whole(target, service, request, options, ReplySource::Server).await?,
         };
         if let (Some(schema), Some(text)) = (schema, &reply.text) {
             // Text that is no JSON stays text: the engine repairs or refuses it.
@@ -134,7 +132,8 @@ impl Provider {
         Ok(service)
     }
 
-    /// An answer that a listener hears: streamed, where the server can.
+    /// An answer that a listener hears: streamed, or the whole document that the server answers with instead. Both take
+    /// one request.
     async fn streamed(
         &self,
         target: &Target,
@@ -143,14 +142,14 @@ impl Provider {
         options: ChatOptions,
         listener: &Listener,
     ) -> Result<ModelReply, Failure> {
-        if !self.mute.borrow().contains(&target.host) {
-            let streamed = self.stream(target, service.clone(), request.clone(), options.clone(), listener).await;
-            if !matches!(streamed, Err(Failure::NoStream)) {
-                return streamed;
-            }
-            self.mute.borrow_mut().insert(target.host.clone());
+        let kept = Arc::new(KeptReply::default());
+        let streamed =
+            self.stream(target, service.clone(), request.clone(), options.clone(), listener, kept.clone()).await;
+        if !matches!(streamed, Err(Failure::NoStream)) {
+            return streamed;
         }
-        let reply = self.whole(target, service, request, options).await?;
+        let document = kept.take().ok_or(Failure::NoStream)?;
+        let reply = self.whole(target, service, request, options, ReplySource::Before(document)).await?;
         reply.reasoning.iter().for_each(|text| listener(ModelDelta::Reasoning(text.clone())));
         reply.text.iter().for_each(|text| listener(ModelDelta::Text(text.clone())));
         Ok(reply)
@@ -162,9 +161,10 @@ impl Provider {
         service: ServiceTarget,
         request: ChatRequest,
         options: ChatOptions,
+        source: ReplySource,
     ) -> Result<ModelReply, Failure> {
         let options = options.with_capture_raw_body(true);
-        let (relay, service) = self.relay(service).await?;
+        let (relay, service) = self.relay(service, source).await?;
         let answer = relay.carry(async {
             let answer = self.client.exec_chat(service, request, Some(&options));
             let answer = tokio::time::timeout(target.timeout, answer).await.map_err(|_| Failure::Timeout)?;
@@ -197,16 +197,17 @@ impl Provider {
         request: ChatRequest,
         options: ChatOptions,
         listener: &Listener,
+        kept: Arc<KeptReply>,
     ) -> Result<ModelReply, Failure> {
-        let (relay, service) = self.relay(service).await?;
-        relay.carry(self.hear(target, service, request, options, listener)).await
+        let (relay, service) = self.relay(service, ReplySource::KeptServer(kept.clone())).await?;
+        relay.carry(self.hear(target, service, request, options, listener, kept)).await
     }
 
     /// A relay to the service, and the service by way of it.
-    async fn relay(&self, mut service: ServiceTarget) -> Result<(Relay, ServiceTarget), Failure> {
+    async fn relay(&self, mut service: ServiceTarget, source: ReplySource) -> Result<(Relay, ServiceTarget), Failure> {
         let parsed = |text: &str| Url::parse(text).map_err(|error| Failure::Impossible(error.to_string()));
         let base = parsed(service.endpoint.base_url())?;
-        let relay = Relay::open(&self.http, &base, self.limits).await?;
+        let relay = Relay::open(&self.http, &base, self.limits, source).await?;
         service.endpoint = Endpoint::from_owned(relay.address(&base)?);
         if let AuthData::RequestOverride { url, .. } = &mut service.auth {
             *url = relay.address(&parsed(url)?)?;
@@ -221,8 +222,9 @@ impl Provider {
         request: ChatRequest,
         options: ChatOptions,
         listener: &Listener,
+        kept: Arc<KeptReply>,
     ) -> Result<ModelReply, Failure> {
-        let frames = Arc::new(Frames::default());
+        let frames = Arc::new(Frames { seen: Mutex::default(), kept });
         let options = options
             .with_capture_content(true)
             .with_capture_reasoning_content(true)
@@ -305,8 +307,11 @@ impl Schema {
 }
 
 /// The frames of a stream, for what genai does not tell: who answered, and whether anything came.
-#[derive(Default)]
-struct Frames(Mutex<Seen>);
+struct Frames {
+    seen: Mutex<Seen>,
+    /// Dropped with the first frame.
+    kept: Arc<KeptReply>,
+}
 
 #[derive(Default)]
 struct Seen {
@@ -316,14 +321,17 @@ struct Seen {
 
 impl Frames {
     fn seen(&self) -> MutexGuard<'_, Seen> {
-        self.0.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+        self.seen.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
     }
 }
 
 impl ChatFrameSink for Frames {
     fn on_frame(&self, _: &FrameCtx, frame: RawFrameRef<'_>) {
         let mut seen = self.seen();
-        seen.anything |= !frame.data.is_empty();
+        if !frame.data.is_empty() && !seen.anything {
+            seen.anything = true;
+            self.kept.drop_as_stream();
+        }
         if seen.model.is_none() {
             let frame = frame.json().unwrap_or_default();
             let places = ["/model", "/message/model", "/response/model", "/modelVersion"];

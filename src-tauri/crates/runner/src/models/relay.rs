@@ -4,10 +4,11 @@
 //! so a server could take all memory, or time by the square of a line. It cannot be given another transport than
 //! its HTTP client, so that client speaks to this relay, over one connection of this machine that knows an unguessable
 //! path; the relay speaks to the server. It hands on whole events, and ends a reply that is too large. It changes
-//! nothing else of what either side says.
+//! nothing else of what either side says. A relay can also hand on a reply that the server gave before.
 
 use std::future::Future;
 use std::pin::pin;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::future::{Either, select};
@@ -16,6 +17,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use super::failure::{Failure, broken};
+use super::kept_reply::{KeptReply, WholeReply};
 use super::numbering::Numbering;
 use crate::core::config::{FILE, Limits};
 use crate::models::http;
@@ -30,6 +32,9 @@ const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 /// timeouts see that the server speaks.
 const MAX_EVENT_DELAY: Duration = Duration::from_secs(1);
 
+/// The end of a chunked body.
+const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
+
 /// Headers of one connection, which say nothing about the next.
 const OF_THE_CONNECTION: [&str; 8] =
     ["connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
@@ -43,6 +48,17 @@ pub(super) struct Relay {
     /// What the path of the library's request begins with.
     secret: String,
     limits: Limits,
+    source: ReplySource,
+}
+
+/// Where a relay has the reply from.
+pub(super) enum ReplySource {
+    /// The server.
+    Server,
+    /// The server; its reply is kept in case it is no stream.
+    KeptServer(Arc<KeptReply>),
+    /// A reply that the server gave before. Nothing is sent.
+    Before(WholeReply),
 }
 
 /// A request of the library.
@@ -55,12 +71,17 @@ struct Asked {
 
 impl Relay {
     /// A relay to the server of this address.
-    pub(super) async fn open(client: &Client, server: &Url, limits: Limits) -> Result<Relay, Failure> {
+    pub(super) async fn open(
+        client: &Client,
+        server: &Url,
+        limits: Limits,
+        source: ReplySource,
+    ) -> Result<Relay, Failure> {
         http::check_clock(server).map_err(|error| Failure::Impossible(format!("cannot be asked: {error}")))?;
         let unusable = |error: std::io::Error| Failure::Impossible(format!("cannot be asked: no local port: {error}"));
         let listener = TcpListener::bind(("127.0.0.1", 0)).await.map_err(unusable)?;
         let secret = format!("/{}", uuid::Uuid::new_v4().simple());
-        Ok(Relay { listener, client: client.clone(), server: server.clone(), secret, limits })
+        Ok(Relay { listener, client: client.clone(), server: server.clone(), secret, limits, source })
     }
 
     /// An address of the server, by way of this relay.
@@ -91,17 +112,31 @@ impl Relay {
                 break (stream, asked);
             }
         };
-        let Relay { listener, client, limits, .. } = self;
+        let Relay { listener, client, limits, source, .. } = self;
         // Nobody else has to come.
         drop(listener);
+        let kept = match source {
+            ReplySource::Server => None,
+            ReplySource::KeptServer(kept) => Some(kept),
+            ReplySource::Before(WholeReply { head, mut body }) => {
+                let _ = library.write_all(head.as_bytes()).await;
+                send(&mut library, &mut body).await;
+                let _ = library.write_all(LAST_CHUNK).await;
+                return Ok(());
+            }
+        };
         let mut request = client.request(asked.method, asked.url).body(asked.body);
         for (name, value) in asked.headers {
             request = request.header(name, value);
         }
         let response = request.send().await.map_err(|error| broken(&error))?;
         // A library that went away wants no more.
-        let _ = library.write_all(head(&response).as_bytes()).await;
-        hand_on(response, &mut library, limits).await
+        let head = head(&response);
+        if let Some(kept) = &kept {
+            kept.begin(&head);
+        }
+        let _ = library.write_all(head.as_bytes()).await;
+        hand_on(response, &mut library, limits, kept.as_deref()).await
     }
 
     /// The library's request; `None` where it is not the library that asks.
@@ -151,7 +186,12 @@ fn head(response: &Response) -> String {
 }
 
 /// Hands the body on, event by event. A reply that says no is cut where it is long enough for anybody.
-async fn hand_on(mut response: Response, library: &mut TcpStream, limits: Limits) -> Result<(), Failure> {
+async fn hand_on(
+    mut response: Response,
+    library: &mut TcpStream,
+    limits: Limits,
+    kept: Option<&KeptReply>,
+) -> Result<(), Failure> {
     let is_refusal = !response.status().is_success();
     let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
     let mut events = Events::new(content_type);
@@ -184,6 +224,9 @@ async fn hand_on(mut response: Response, library: &mut TcpStream, limits: Limits
                 "answered with a part that it numbers {number}, which nobody needs"
             )));
         }
+        if let Some(kept) = kept {
+            kept.add(&chunk);
+        }
         events.take(&chunk);
         held.extend_from_slice(&chunk);
         if events.longest > limits.line_bytes {
@@ -199,7 +242,7 @@ async fn hand_on(mut response: Response, library: &mut TcpStream, limits: Limits
         held = rest;
     }
     send(library, &mut held).await;
-    let _ = library.write_all(b"0\r\n\r\n").await;
+    let _ = library.write_all(LAST_CHUNK).await;
     Ok(())
 }
 

@@ -160,16 +160,26 @@ fn a_stream_that_breaks_is_a_failure_after_what_was_heard() {
     assert_eq!(error.details.expect("details")["retryAfterMs"], 70);
 }
 
+/// It was asked a second time, for the whole: two requests where one call was counted.
 #[test]
-fn a_server_that_does_not_stream_is_asked_for_the_whole_once_and_for_all() {
+fn a_server_that_does_not_stream_is_asked_once() {
     let whole = || Reply::whole(json!({ "role": "assistant", "content": "All at once.", "reasoning": "Hm." }), "stop");
-    let server = Server::start([whole(), whole(), whole()]);
+    let server = Server::start([whole(), whole()]);
     for (result, heard) in stream(&server, [hello(), hello()]) {
-        assert_eq!(result.expect("it answers").text.as_deref(), Some("All at once."));
+        let reply = result.expect("it answers");
+        assert_eq!(reply.text.as_deref(), Some("All at once."));
+        let usage = reply.usage.expect("it is told");
+        assert_eq!((&usage["promptTokens"], &usage["completionTokens"]), (&json!(11), &json!(7)));
         assert_eq!(heard, [thought("Hm."), text("All at once.")]);
     }
     let streams: Vec<bool> = server.asked().iter().map(|asked| asked.json()["stream"] == true).collect();
-    assert_eq!(streams, [true, false, false]);
+    assert_eq!(streams, [true, true]);
+    // Its refusal and what is no answer at all take one request, too.
+    for reply in [Reply::json(&json!({ "error": { "message": "no" } })), Reply::body("text/event-stream", "")] {
+        let server = Server::start([reply]);
+        assert!(stream(&server, [hello()]).pop().expect("one answer").0.is_err());
+        assert_eq!(server.asked().len(), 1);
+    }
 }
 
 #[test]

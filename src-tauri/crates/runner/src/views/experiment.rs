@@ -202,7 +202,11 @@ pub struct TryPlan {
     pub arms: u32,
     /// How many samples of each.
     pub samples: u32,
-    /// How many model calls all samples are expected to make at most, with those of the base arm, by what was recorded.
+    /// What is left to do, of an experiment that goes on: the figures are of that alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left: Option<LeftToDo>,
+    /// How many model calls all samples are expected to make at most, with those of the base arm, by what was recorded
+    /// and without retries.
     pub model_calls: u32,
     /// How many of them are those of the base arm, if it is sampled beside the arms.
     pub base_model_calls: u32,
@@ -232,6 +236,18 @@ pub struct TryPlan {
     pub mock: bool,
     /// What one must know to read the figures.
     pub notes: Vec<String>,
+}
+
+/// What is left to do of an experiment that goes on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
+pub struct LeftToDo {
+    /// How many samples are begun.
+    pub to_begin: u32,
+    /// How many samples that were stopped go on.
+    pub to_continue: u32,
+    /// How many samples that have ended are only scored.
+    pub to_score: u32,
 }
 
 /// An experiment in a list.

@@ -11,6 +11,8 @@ mod culprit;
 mod earlier_answers;
 mod edit_check;
 mod facts;
+mod going_on;
+mod parameters;
 mod place;
 mod plan;
 mod report;
@@ -20,6 +22,7 @@ mod score;
 mod scores;
 mod spending;
 pub(crate) mod statistics;
+mod twins;
 mod variant;
 mod view;
 #[cfg(test)]
@@ -29,8 +32,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, OnceLock};
 
 use engine::event::{Event, RequestStatus, Seq};
-use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use store::{ExperimentRow as Stored, SampleRow};
 use tokio::sync::Semaphore;
 
@@ -40,15 +41,17 @@ use super::{At, Edits, Mock, Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::effects::outside::now_ms;
-use crate::models::call_meter::{CallMeter, Spent};
+use crate::models::call_meter::CallMeter;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
+use going_on::StoredBody;
 use place::Place;
 use report::{Read, Sample};
 use sample::Begun;
 use score::Scored;
 use spending::Spending;
+use twins::Twins;
 use variant::Variant;
 
 pub use crate::models::call_meter::Budget;
@@ -74,6 +77,8 @@ struct Experiment {
     mock: Mock,
     /// What was spent before, as it is stored.
     spending: Spending,
+    /// Which samples may begin with a spent budget.
+    twins: Twins,
     /// Whether a block that scores was refused a call. No other one begins after that: it would leave an aborted
     /// request, too.
     is_scoring_refused: Mutex<bool>,
@@ -136,6 +141,12 @@ struct JobEnd {
 }
 
 impl Workspace {
+    /// Refuses to run forks in a folder or a database that does not allow it.
+    pub fn check_may_experiment(&self) -> Result<(), Fault> {
+        self.check_writable()?;
+        self.check_trusted()
+    }
+
     /// Begins an experiment and runs it. `progress` hears of each sample that has ended, on this thread.
     pub fn try_out(
         &self,
@@ -143,8 +154,7 @@ impl Workspace {
         cancel: &Cancel,
         progress: impl FnMut(TryProgress),
     ) -> Result<ExperimentView, Fault> {
-        self.check_writable()?;
-        self.check_trusted()?;
+        self.check_may_experiment()?;
         let id = format!("exp_{}", crate::effects::outside::new_id().simple());
         let experiment = self.experiment_of(id.clone(), query.clone(), Spending::default())?;
         self.check_query(&experiment)?;
@@ -152,40 +162,6 @@ impl Workspace {
         let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
         self.carry_out(&experiment, cancel, progress)
-    }
-
-    /// Goes on with an experiment: runs the samples that are missing, and scores those that have no score. A score or a
-    /// budget that is given takes the place of the one it was begun with; `samples` may be more than before.
-    pub fn go_on_trying(
-        &self,
-        id: &str,
-        changed: &TryQuery,
-        cancel: &Cancel,
-        progress: impl FnMut(TryProgress),
-    ) -> Result<ExperimentView, Fault> {
-        self.check_writable()?;
-        self.check_trusted()?;
-        let stored = self.stored_experiment(id)?;
-        let body = StoredBody::of(&stored)?;
-        let (mut query, spending) = (body.query.clone(), body.spending());
-        let is_scored_anew = changed.score.is_some() && changed.score != query.score;
-        query.score = changed.score.clone().or(query.score);
-        query.budget = changed.budget.or(query.budget);
-        query.jobs = changed.jobs.or(query.jobs);
-        query.samples = query.samples().max(changed.samples);
-        let experiment = self.experiment_of(id.to_owned(), query.clone(), spending)?;
-        self.check_query(&experiment)?;
-        let body = StoredBody { query: query.clone(), errors: Vec::new(), stopped: None, ..body }.to_json()?;
-        self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
-        if is_scored_anew {
-            self.store.clear_scores(id).map_err(Fault::of_write)?;
-        }
-        self.carry_out(&experiment, cancel, progress)
-    }
-
-    fn stored_experiment(&self, id: &str) -> Result<Stored, Fault> {
-        let found = self.store.experiment(id).map_err(Fault::internal)?;
-        found.ok_or_else(|| Fault::not_found(format!("unknown experiment \"{id}\"")))
     }
 
     fn set_sample(&self, experiment: &str, sample: &SampleRow) -> Result<(), Fault> {
@@ -216,6 +192,8 @@ impl Workspace {
             other => other,
         };
         let (events, beginning) = (Arc::new(events), Semaphore::new(cores()));
+        // A mock script answers each sample for itself.
+        let twins = if mock == Mock::Off { Twins::of(&arms) } else { Twins::default() };
         Ok(Experiment {
             id,
             query,
@@ -225,6 +203,7 @@ impl Workspace {
             arms,
             mock,
             spending,
+            twins,
             is_scoring_refused: Mutex::default(),
             beginning,
             points: Mutex::default(),
@@ -247,6 +226,13 @@ impl Workspace {
         let known = self.store.samples(id).map_err(Fault::internal)?;
         let known: HashMap<(u32, u32), Sample> =
             known.into_iter().map(|one| ((one.0.arm, one.0.number), one)).collect();
+        for ((arm, number), (_, request)) in &known {
+            match request.as_ref().map(|request| Begun::of(self.request_row(request.clone()).status)) {
+                Some(Begun::Stopped) => experiment.twins.asks_otherwise(*arm),
+                Some(_) => experiment.twins.asks(*arm, *number),
+                None => {}
+            }
+        }
         let first = experiment.first_model(experiment.place.before);
         let first_behind = experiment.place.ended.and_then(|ended| experiment.first_model(ended));
         let model_of = |arm: &Arm| {
@@ -284,7 +270,8 @@ impl Workspace {
             Some(_) => true,
             None => job.model.is_none(),
         };
-        let has_room = |job: &Job<'_>| !meter.is_exhausted() || is_free(job);
+        let may_share = |job: &Job<'_>| job.begun.is_none() && experiment.twins.may_share(job.arm, job.number);
+        let has_room = |job: &Job<'_>| !meter.is_exhausted() || is_free(job) || may_share(job);
         batch(
             &jobs,
             &Bounds { has_room: &has_room, ..Bounds::workers(workers) },
@@ -360,34 +347,5 @@ impl Workspace {
             self.set_sample(id, &scored)?;
         }
         Ok(Some(read))
-    }
-}
-
-/// What is stored of an experiment besides its samples.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-struct StoredBody {
-    query: TryQuery,
-    /// Why arms could not be run, by their numbers.
-    errors: Vec<(u32, String)>,
-    stopped: Option<StoppedBy>,
-    /// What was spent, written with each call.
-    spent: Option<Spent>,
-    /// Written by versions that did not store `spent`.
-    unlogged: Spent,
-}
-
-impl StoredBody {
-    fn spending(&self) -> Spending {
-        Spending { spent: self.spent, unlogged: self.unlogged }
-    }
-
-    fn of(stored: &Stored) -> Result<StoredBody, Fault> {
-        engine::json::from_value(stored.body.clone())
-            .map_err(|error| Fault::internal(format!("experiment \"{}\" cannot be read: {error}", stored.id)))
-    }
-
-    fn to_json(&self) -> Result<Value, Fault> {
-        serde_json::to_value(self).map_err(Fault::internal)
     }
 }

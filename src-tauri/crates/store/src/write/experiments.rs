@@ -52,23 +52,30 @@ impl Store {
         })
     }
 
-    /// Changes the stored body of an experiment in one transaction. Returns the new body; `None` if there is no such
-    /// experiment.
-    pub fn change_experiment(
+    /// What is stored of an experiment's spending; `None` before it was stored.
+    pub fn spending(&self, experiment: &str) -> Result<Option<Value>, Error> {
+        self.read(|connection| match number_of(connection, experiment)? {
+            Some(n) => spending_of(connection, n),
+            None => Ok(None),
+        })
+    }
+
+    /// Changes what is stored of an experiment's spending in one transaction, and nothing else of the experiment: it is
+    /// changed with each model call, and the body of an experiment grows with its arms. Returns the new spending;
+    /// `None` if there is no such experiment.
+    pub fn change_spending(
         &self,
-        id: &str,
-        change: impl FnOnce(&mut Value) + Send + 'static,
+        experiment: &str,
+        change: impl FnOnce(Option<Value>) -> Value + Send + 'static,
     ) -> Result<Option<Value>, Error> {
-        let id = id.to_owned();
+        let experiment = experiment.to_owned();
         self.write(move |connection| {
-            let sql = "SELECT body FROM experiment WHERE id = ?1";
-            let found = connection.prepare_cached(sql)?.query_row((&id,), |row| row.get::<_, String>(0)).optional()?;
-            let Some(body) = found else { return Ok(None) };
-            let mut body = engine::json::parse(&body)?;
-            change(&mut body);
-            let sql = "UPDATE experiment SET body = ?2 WHERE id = ?1";
-            connection.prepare_cached(sql)?.execute((&id, &serde_json::to_string(&body)?))?;
-            Ok(Some(body))
+            let Some(n) = number_of(connection, &experiment)? else { return Ok(None) };
+            let spending = change(spending_of(connection, n)?);
+            let sql = "INSERT INTO sample (experiment, arm, number, request, score) VALUES (0, ?1, 1, '', ?2)
+                 ON CONFLICT (experiment, arm, number) DO UPDATE SET score = excluded.score";
+            connection.prepare_cached(sql)?.execute((n, &serde_json::to_string(&spending)?))?;
+            Ok(Some(spending))
         })
     }
 
@@ -230,6 +237,13 @@ impl Store {
             Ok(result)
         })
     }
+}
+
+/// The spending of an experiment is a row under experiment 0, whose arms from 1 on are experiments.
+fn spending_of(connection: &Connection, experiment: i64) -> Result<Option<Value>, Error> {
+    let sql = "SELECT score FROM sample WHERE experiment = 0 AND arm = ?1 AND number = 1";
+    let found = connection.prepare_cached(sql)?.query_row((experiment,), |row| row.get::<_, Option<String>>(0));
+    Ok(found.optional()?.flatten().map(|text| engine::json::parse(&text)).transpose()?)
 }
 
 fn number_of(connection: &Connection, id: &str) -> Result<Option<i64>, Error> {

@@ -401,3 +401,28 @@ fn an_older_file_learns_who_paid() {
     };
     assert_eq!((used("a"), used("b")), (Some((105, 1)), Some((105, 0))));
 }
+
+/// Each model call wrote the whole experiment, which grows with its arms.
+#[test]
+fn what_is_spent_is_stored_apart_from_the_experiment() {
+    let bed = sampled();
+    let body = json!({ "query": { "models": (0..1_000).map(|n| format!("m{n}")).collect::<Vec<_>>() } });
+    let experiment = ExperimentRow { id: "many".to_owned(), request: "a".to_owned(), at: 1, body };
+    bed.put_experiment(&experiment).unwrap();
+    assert_eq!(bed.spending("many").unwrap(), None);
+    for calls in 1..=10 {
+        let spent = bed.change_spending("many", move |known| {
+            assert_eq!(known, (calls > 1).then(|| json!({ "calls": calls - 1 })));
+            json!({ "calls": calls })
+        });
+        assert_eq!(spent.unwrap(), Some(json!({ "calls": calls })));
+    }
+    assert_eq!(bed.spending("many").unwrap(), Some(json!({ "calls": 10 })));
+    assert_eq!(bed.experiment("many").unwrap(), Some(experiment));
+    // It is no sample, neither of this experiment nor of another one, and requests of a search are numbered as before.
+    assert_eq!((bed.samples("many").unwrap(), bed.samples("exp").unwrap().len()), (Vec::new(), 2));
+    assert_eq!((bed.spending("exp").unwrap(), bed.stats().unwrap().samples), (None, 2));
+    bed.claim_part("b").unwrap();
+    assert_eq!(bed.spending("many").unwrap(), Some(json!({ "calls": 10 })));
+    assert_eq!(bed.change_spending("nothing", |_| json!(1)).unwrap(), None);
+}

@@ -200,6 +200,11 @@ impl CallMeter {
         Ok(())
     }
 
+    /// What calls took, with those on their way.
+    pub(crate) fn spent(&self) -> Spent {
+        lock(&self.ledger).spent()
+    }
+
     /// Whether spent and reserved calls exceed the budget.
     pub(super) fn is_exceeded(&self) -> bool {
         let spent = lock(&self.ledger).spent();

@@ -145,7 +145,7 @@ fn a_provider_that_refuses_is_asked_again_after_its_pause() {
 /// Starts a sample. Returns false instead of waiting.
 fn begins(calls: &SampleCalls) -> bool {
     let looks = Cell::new(0);
-    calls.wait_for_room("m", &|| looks.replace(looks.get() + 1) > 0)
+    calls.wait_for_room("m", &|| looks.replace(looks.get() + 1) > 0, &|| false)
 }
 
 fn asks(calls: &SampleCalls, text: &str) -> Option<u64> {
@@ -169,6 +169,23 @@ fn no_sample_begins_that_could_not_ask_anything() {
     assert_eq!(settled(&meter), 2);
     assert!(!begins(&four) && meter.is_exhausted());
     assert!(!four.is_refused(), "it has asked nothing");
+}
+
+/// A budget that is spent held back a sample that needs nothing of it.
+#[test]
+fn a_sample_that_shares_its_answer_begins_with_a_spent_budget() {
+    let meter = meter(Some(Budget::Calls(1)));
+    let [asking, sharing, other] = [1, 1, 1].map(|number| meter.sample(number));
+    assert!(begins(&asking) && asking.has_room());
+    asks(&asking, "a");
+    assert!(sharing.wait_for_room("m", &|| false, &|| true) && !sharing.has_room());
+    assert!(asks(&sharing, "a").is_some() && settled(&meter) == 1 && !meter.is_exhausted());
+    // What asks something else is refused when it asks.
+    assert!(other.wait_for_room("m", &|| false, &|| true));
+    let calls = MeteredCalls::new(other.clone(), true, Arc::default());
+    let ask = async |call, listener| reply(call, listener);
+    assert!(calls.answer(call("b"), None, ask).now_or_never().is_none());
+    assert!(other.is_refused() && meter.is_exhausted() && settled(&meter) == 1);
 }
 
 /// What is known of a call is kept, too: tokens and US dollars as well as calls.

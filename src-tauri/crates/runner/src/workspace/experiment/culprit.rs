@@ -11,10 +11,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::views::Events;
+use script::Expression;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::place::Place;
+use super::plan::LeftOfArm;
 use super::sample::Begun;
 use super::score::expression;
 use super::statistics::rate;
@@ -65,6 +67,14 @@ fn model_after(events: &[Event], cut: Seq) -> Option<String> {
     asked.map(|request| request["model"].as_str().unwrap_or_default().to_owned())
 }
 
+/// A search that can be made.
+struct Checked {
+    fails: Expression,
+    events: Vec<Event>,
+    steps: Vec<Step>,
+    experiment: Experiment,
+}
+
 /// What came of one fork.
 enum ForkEnd {
     /// Whether it fails, and whether it drew something.
@@ -85,32 +95,8 @@ impl Workspace {
         cancel: &Cancel,
         mut progress: impl FnMut(TryProgress),
     ) -> Result<CulpritView, Fault> {
-        self.check_writable()?;
-        self.check_trusted()?;
-        let fails = expression("--fails", &query.fails)?;
-        let (_, events) = self.whole_log_of(&query.request)?;
-        let read = self
-            .read_run(&query.request)?
-            .ok_or_else(|| Fault::not_found(format!("unknown request \"{}\"", query.request)))?;
-        if Begun::of(read.row.status) == Begun::Runs {
-            return Err(Fault::refused(format!("request \"{}\" is still running", query.request)));
-        }
-        match fails.evaluate(&self.told(&read)?) {
-            Ok(Some(Value::Bool(true))) => {}
-            Ok(Some(Value::Bool(false))) => {
-                return Err(Fault::invalid(format!(
-                    "--fails: the expression is false of request \"{}\" itself: write what is wrong with it",
-                    query.request
-                )));
-            }
-            Ok(other) => {
-                let other = other.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
-                return Err(Fault::invalid(format!("--fails: the expression is to be true or false, not {other}")));
-            }
-            Err(error) => return Err(Fault::invalid(format!("--fails: {error}"))),
-        }
-        let steps = steps(&events);
-        let experiment = self.forks_of(query, steps.first())?;
+        self.check_may_experiment()?;
+        let Checked { fails, events, steps, experiment } = self.check_culprit(query)?;
         let is_mock = experiment.mock != Mock::Off;
         let first = steps.first().map_or(u64::MAX, |step| step.seq);
         let mut is_deterministic = !may_differ(&events, first, is_mock);
@@ -241,6 +227,39 @@ impl Workspace {
         })
     }
 
+    /// Refuses a search that cannot be made, by everything that is known before a fork runs.
+    pub fn check_search(&self, query: &CulpritQuery) -> Result<(), Fault> {
+        self.check_culprit(query).map(drop)
+    }
+
+    fn check_culprit(&self, query: &CulpritQuery) -> Result<Checked, Fault> {
+        let fails = expression("--fails", &query.fails)?;
+        let (_, events) = self.whole_log_of(&query.request)?;
+        let read = self
+            .read_run(&query.request)?
+            .ok_or_else(|| Fault::not_found(format!("unknown request \"{}\"", query.request)))?;
+        if Begun::of(read.row.status) == Begun::Runs {
+            return Err(Fault::refused(format!("request \"{}\" is still running", query.request)));
+        }
+        match fails.evaluate(&self.told(&read)?) {
+            Ok(Some(Value::Bool(true))) => {}
+            Ok(Some(Value::Bool(false))) => {
+                return Err(Fault::invalid(format!(
+                    "--fails: the expression is false of request \"{}\" itself: write what is wrong with it",
+                    query.request
+                )));
+            }
+            Ok(other) => {
+                let other = other.map_or_else(|| "undefined".to_owned(), |value| value.to_string());
+                return Err(Fault::invalid(format!("--fails: the expression is to be true or false, not {other}")));
+            }
+            Err(error) => return Err(Fault::invalid(format!("--fails: {error}"))),
+        }
+        let steps = steps(&events);
+        let experiment = self.forks_of(query, steps.first())?;
+        Ok(Checked { fails, events, steps, experiment })
+    }
+
     /// Runs a fork of a search to its end. Returns its request; `None` if it was not begun.
     fn run_fork(
         &self,
@@ -250,7 +269,7 @@ impl Workspace {
         calls: &SampleCalls,
         cancel: &Cancel,
     ) -> Result<Option<String>, Fault> {
-        let has_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled());
+        let has_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled(), &|| false);
         if cancel.is_cancelled() || !model.is_none_or(has_room) {
             return Ok(None);
         }
@@ -267,7 +286,8 @@ impl Workspace {
         let (_, events) = self.whole_log_of(&query.request)?;
         let experiment = self.forks_of(query, steps(&events).first())?;
         let checked = self.check_query(&experiment)?;
-        let plan = self.plan_of_experiment(&experiment, &checked);
+        let each = LeftOfArm { begins: 1, ..LeftOfArm::default() };
+        let plan = self.plan_of_experiment(&experiment, &checked, &|_| each);
         let all = f64::from(MAX_FORKS);
         let budget = query.budget.and_then(|budget| if let Budget::Calls(calls) = budget { Some(calls) } else { None });
         Ok(TryPlan {

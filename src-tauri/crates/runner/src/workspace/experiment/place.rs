@@ -32,6 +32,8 @@ pub(crate) struct RecordedCall {
     pub(crate) path: String,
     pub(crate) model: String,
     pub(crate) generator: String,
+    /// The names of the options that were sent for the provider.
+    pub(crate) options: Vec<String>,
     pub(crate) tokens: Option<CallTokens>,
 }
 
@@ -166,7 +168,9 @@ impl Place {
             let asked = request.whole();
             let text = |name: &str| asked[name].as_str().unwrap_or_default().to_owned();
             let (model, generator) = (text("model"), text("generator"));
-            Some(RecordedCall { path: path.to_string(), model, generator, tokens: CallTokens::read(result) })
+            let options = asked["providerOptions"].as_object().map(|options| options.keys().cloned().collect());
+            let (options, tokens) = (options.unwrap_or_default(), CallTokens::read(result));
+            Some(RecordedCall { path: path.to_string(), model, generator, options, tokens })
         });
         calls.collect()
     }
@@ -238,6 +242,8 @@ impl Place {
 pub(in super::super) fn nearest(events: &[Event], path: &str) -> String {
     let last = path.rsplit('/').next().unwrap_or(path);
     let name = last.split_once(':').map_or(last, |(_, name)| name);
+    // Another pass of a loop, or another block of the name, may be meant.
+    let name = name.split(['[', '~']).next().unwrap_or(name);
     let mut found: Vec<&str> = Vec::new();
     for event in events {
         let (Some(known), EventKind::BlockStarted { .. }) = (&event.path, &event.kind) else { continue };

@@ -6,6 +6,7 @@ use engine::event::{Event, EventKind};
 use serde_json::json;
 
 use super::axes::Arm;
+use super::parameters::check_parameters;
 use super::place::{Place, RecordedCall};
 use super::score::Score;
 use super::variant::Variant;
@@ -22,6 +23,17 @@ use crate::workspace::{Mock, Workspace, new_request};
 /// What arms run, by their numbers.
 pub(super) type CheckedArms = Vec<(u32, Result<Variant, String>)>;
 
+/// How many samples of an arm are left to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct LeftOfArm {
+    /// How many are begun.
+    pub(super) begins: u32,
+    /// How many that were stopped go on.
+    pub(super) continues: u32,
+    /// How many that have ended are only scored.
+    pub(super) scores: u32,
+}
+
 /// How many bundles are made to see whether the arms can be run.
 const MAX_CHECKED: usize = 20;
 
@@ -30,7 +42,8 @@ impl Workspace {
     pub fn plan_try(&self, query: &TryQuery) -> Result<TryPlan, Fault> {
         let experiment = self.experiment_of(String::new(), query.clone(), Spending::default())?;
         let checked = self.check_query(&experiment)?;
-        Ok(self.plan_of_experiment(&experiment, &checked))
+        let all = LeftOfArm { begins: query.samples(), ..LeftOfArm::default() };
+        Ok(self.plan_of_experiment(&experiment, &checked, &|_| all))
     }
 
     /// Refuses what cannot be tried before anything is written. Returns what the arms run that were looked at, by their
@@ -70,6 +83,12 @@ impl Workspace {
                     )));
                 }
             }
+        }
+        let generator = if query.parameters.is_empty() { None } else { Some(place.generator(events)?) };
+        if let Some(generator) = generator {
+            let own: Vec<RecordedCall> =
+                place.calls(events).into_iter().filter(|call| call.generator == *generator).collect();
+            check_parameters(&query.parameters, &place.path, &own)?;
         }
         // What a fork refuses is refused here, before the base arm costs anything.
         let has_many = query.versions() > MAX_CHECKED;
@@ -125,17 +144,22 @@ impl Workspace {
         recorded.chain(tried).find(|model| self.config.price_of(model, CallTokens::default()).is_none())
     }
 
-    pub(super) fn plan_of_experiment(&self, experiment: &Experiment, checked: &CheckedArms) -> TryPlan {
+    /// What the samples will take that are left of each arm, which `left_of` tells by its number.
+    pub(super) fn plan_of_experiment(
+        &self,
+        experiment: &Experiment,
+        checked: &CheckedArms,
+        left_of: &dyn Fn(u32) -> LeftOfArm,
+    ) -> TryPlan {
         let Experiment { query, events, place, arms, .. } = experiment;
         let all = place.calls(events);
         // Of an arm with an output of its own, the block is not run.
         let behind = place.ended.map(|ended| place.calls_after(events, ended)).unwrap_or_default();
-        let samples = query.samples();
         let generator = if query.needs_generator() { place.generator(events).ok() } else { None };
         let has_base = arms.len() > 1;
         let (mut cost, mut tokens, mut models) = (Some(0.0), Some(0.0), Vec::<String>::new());
         let (mut other_models, mut cannot_run) = (Vec::<String>::new(), Vec::<String>::new());
-        let (mut model_calls, mut base_model_calls) = (0, 0);
+        let (mut model_calls, mut base_model_calls, mut scored) = (0, 0, 0);
         let put = |list: &mut Vec<String>, name: &String| {
             if !list.contains(name) {
                 list.push(name.clone());
@@ -154,11 +178,17 @@ impl Workspace {
                 Some(Ok(variant)) => Some(&variant.facts),
                 None => first_known.map(|variant| &variant.facts),
             };
+            let left = left_of(*number);
+            let samples = left.begins + left.continues;
+            scored += samples + left.scores;
+            if samples == 0 {
+                continue;
+            }
             let calls = if arm.output.is_some() { &behind } else { &all };
             model_calls += calls.len() as u32 * samples;
             base_model_calls += if has_base && arm.is_base() { calls.len() as u32 * samples } else { 0 };
             for call in calls {
-                let RecordedCall { path, model, generator: asker, tokens: used } = call;
+                let RecordedCall { path, model, generator: asker, tokens: used, .. } = call;
                 let is_edited = generator.as_ref().is_some_and(|generator| generator == asker)
                     && (facts.is_none_or(|facts| facts.count(asker) < 2) || place.is_same_operation(path));
                 // The code says what is asked, not the recording: the code may have been edited since.
@@ -183,6 +213,10 @@ impl Workspace {
         other_models.retain(|model| !models.contains(model));
         let Outside { hosts, asks_again, sent } = Outside::after(events, place, &experiment.row.flow);
         let mut notes = notes(experiment, model_calls);
+        let is_scored_by_model = matches!(query.score, Some(Score::Model { .. })) && scored > 0;
+        if experiment.mock == Mock::Off && (model_calls > 0 || is_scored_by_model) {
+            notes.push(RETRIES.to_owned());
+        }
         if !sent.is_empty() {
             notes.push(format!("samples start requests of {} beside them, which ask what they ask", sent.join(", ")));
         }
@@ -193,7 +227,7 @@ impl Workspace {
         }
         let mut score_model_calls = 0;
         if let Some(Score::Model { model, .. }) = &query.score {
-            score_model_calls = samples * arms.len() as u32;
+            score_model_calls = scored;
             // What judging takes was never recorded.
             (cost, tokens) = (None, None);
             if !models.contains(model) {
@@ -208,7 +242,8 @@ impl Workspace {
         let asks = model_calls + score_model_calls > 0;
         TryPlan {
             arms: arms.len() as u32 - u32::from(has_base),
-            samples,
+            samples: query.samples(),
+            left: None,
             model_calls: model_calls + score_model_calls,
             base_model_calls,
             score_model_calls,
@@ -225,6 +260,10 @@ impl Workspace {
         }
     }
 }
+
+/// What the figures of a plan leave out.
+const RETRIES: &str = "calls are counted as they were recorded; retries and fallbacks come on top, as of a call \
+                       that a provider refuses for now, and each request that is sent counts against the budget";
 
 /// What one must know to read the figures of a plan.
 fn notes(Experiment { arms, mock, .. }: &Experiment, model_calls: u32) -> Vec<String> {

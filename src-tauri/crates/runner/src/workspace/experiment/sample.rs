@@ -64,21 +64,29 @@ impl Workspace {
         if cancel.is_cancelled() {
             return Ok(None);
         }
-        let keeps_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled());
-        let has_room = || job.model.is_none_or(keeps_room);
+        let twins = &experiment.twins;
+        let has_room = |may_share: &dyn Fn() -> bool| {
+            let keeps_room = |model| calls.wait_for_room(model, &|| cancel.is_cancelled(), may_share);
+            let may_begin = job.model.is_none_or(keeps_room);
+            if calls.has_room() {
+                twins.asks(job.arm, job.number);
+            }
+            may_begin
+        };
         if let Some(request) = stopped {
             let recorded = self.whole_log_of(request)?;
             // If it was not asking, all its calls may be paid for.
-            if was_asking(&recorded.1) && !has_room() {
+            if was_asking(&recorded.1) && !has_room(&|| false) {
                 return Ok(None);
             }
             let running = self.resume_sample(recorded, job.variant, calls)?;
             self.finish_sample(running, calls, cancel)?;
             return Ok(Some(request.to_owned()));
         }
-        if !has_room() {
+        if !has_room(&|| twins.may_share(job.arm, job.number)) {
             return Ok(None);
         }
+        let is_sharing = job.model.is_some() && !calls.has_room();
         let request = new_request();
         // Claimed first, so that `--go-on` finds the sample after a crash.
         let begun = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
@@ -89,6 +97,9 @@ impl Workspace {
         let begun = self.begin_sample(&request, experiment, job.variant, calls, cancel)?;
         let Some(running) = begun else { return Ok(None) };
         self.finish_sample(running, calls, cancel)?;
+        if is_sharing && calls.is_refused() {
+            twins.asks_otherwise(job.arm);
+        }
         Ok(Some(request))
     }
 

@@ -1,11 +1,10 @@
 //! Scores: what tells how good a sample is. Each looks at the recorded end of a sample, so scoring again runs no sample
 //! again.
 
-use std::io::{Read, Write};
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
+mod command;
+
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use engine::effects::{Effects, Message, ModelCall};
 use engine::event::RequestStatus;
@@ -23,17 +22,12 @@ use crate::models::mock_script::MockModels;
 use crate::run::batch::Cancel;
 use crate::workspace::starting::Origin;
 use crate::workspace::{Mock, RunOptions, Workspace};
+use command::by_command;
 
 /// The names that an expression over a run may use.
 pub(crate) const NAMES: [&str; 7] = ["status", "output", "error", "state", "items", "usage", "durationMs"];
-/// How long a command may take.
-const MAX_COMMAND: Duration = Duration::from_secs(60);
-/// How long its output may stay open after its end.
-const MAX_PIPES: Duration = Duration::from_secs(2);
-/// How often it is looked whether it has ended.
+/// How often it is looked whether a command or a model has ended.
 const LOOK: Duration = Duration::from_millis(10);
-/// How much of what a command prints is read.
-const MAX_PRINTED: u64 = 64 << 10;
 /// The generator that a mock script answers for.
 const GENERATOR: &str = "score";
 
@@ -131,7 +125,9 @@ impl Workspace {
     ) -> Option<Value> {
         let Scored { calls, cancel, .. } = of;
         let (is_block, has_room) = match scorer {
-            Scorer::Other(Score::Model { model, .. }) => (false, calls.wait_for_room(model, &|| cancel.is_cancelled())),
+            Scorer::Other(Score::Model { model, .. }) => {
+                (false, calls.wait_for_room(model, &|| cancel.is_cancelled(), &|| false))
+            }
             Scorer::Other(Score::Block { .. }) => (true, !*lock(is_refused)),
             _ => (false, true),
         };
@@ -239,81 +235,4 @@ impl Workspace {
         };
         Ok(said.get("score").cloned().unwrap_or(said))
     }
-}
-
-/// What a command makes of a run.
-fn by_command(command: &str, folder: &Path, run: &Value, cancel: &Cancel) -> Result<Value, String> {
-    let failed = |error: std::io::Error| format!("the command cannot be run: {error}");
-    let mut child = shell(command)
-        .current_dir(folder)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .map_err(failed)?;
-    let (stdin, stdout) = (child.stdin.take(), child.stdout.take());
-    let text = run.to_string();
-    // A command may print before it has read everything, or read nothing. Its pipes may outlive it in a process that it
-    // has left behind, so these threads are not waited for without a limit.
-    let _writer = std::thread::spawn(move || stdin.map(|mut stdin| stdin.write_all(text.as_bytes())));
-    let (sender, printed) = std::sync::mpsc::channel();
-    let _reader = std::thread::spawn(move || {
-        let mut printed = String::new();
-        let read = stdout.map(|stdout| stdout.take(MAX_PRINTED).read_to_string(&mut printed));
-        // Nobody listens any longer if the command was ended.
-        let _ = sender.send(read.transpose().map(|_| printed));
-    });
-    let began = Instant::now();
-    let too_long = || format!("the command took longer than {} s, and was ended", MAX_COMMAND.as_secs());
-    let status = loop {
-        match child.try_wait() {
-            Ok(Some(status)) => break Ok(status),
-            Ok(None) if cancel.is_cancelled() => break Err("it was cancelled".to_owned()),
-            Ok(None) if began.elapsed() > MAX_COMMAND => break Err(too_long()),
-            Ok(None) => std::thread::sleep(LOOK),
-            Err(error) => break Err(failed(error)),
-        }
-    };
-    // What it began in the background would hold the pipes.
-    end_group(&mut child);
-    let status = status?;
-    let printed = match printed.recv_timeout(MAX_PIPES) {
-        Ok(read) => read.map_err(failed)?,
-        Err(_) => return Err("the command left a process behind that holds its output open".to_owned()),
-    };
-    // What a shell says of a program that is not there, or that it may not run.
-    if let Some(code @ (126 | 127)) = status.code() {
-        return Err(format!("the command cannot be run (exit code {code}): {}", first_line(command)));
-    }
-    let printed = printed.trim();
-    if printed.is_empty() {
-        return Ok(status.success().into());
-    }
-    engine::json::parse(printed)
-        .map_err(|_| format!("the command is to print a number, true or false, not {}", first_line(printed)))
-}
-
-fn first_line(text: &str) -> String {
-    short(text.lines().next().unwrap_or_default())
-}
-
-/// Ends a command and all that it has begun.
-fn end_group(child: &mut Child) {
-    #[cfg(unix)]
-    // SAFETY: it sends a signal, and touches no memory. The group is that of the child, which is its first process.
-    unsafe {
-        libc::kill(-(child.id() as libc::pid_t), libc::SIGKILL);
-    }
-    // One that has ended already needs neither.
-    let _ = child.kill();
-    let _ = child.wait();
-}
-
-fn shell(command: &str) -> Command {
-    let (program, flag) = if cfg!(windows) { ("cmd", "/C") } else { ("sh", "-c") };
-    let mut shell = Command::new(program);
-    shell.arg(flag).arg(command);
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(&mut shell, 0);
-    shell
 }

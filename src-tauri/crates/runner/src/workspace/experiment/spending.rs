@@ -1,19 +1,18 @@
 //! What an experiment has spent, and what it may still spend. It is stored with each call, because the logs of samples
-//! hold no calls on their way, no requests that providers refused, and no scores.
+//! hold no calls on their way, no requests that providers refused, and no scores. It is stored apart from the
+//! experiment, which grows with its arms.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 use store::Store;
 
+use super::going_on::StoredBody;
 use super::{Experiment, Mock};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
 use crate::models::call_meter::{CallMeter, ExpectedCall, SaveSpent, Spent};
 use crate::workspace::Workspace;
-
-/// The field of a stored experiment with what it has spent.
-const SPENT: &str = "spent";
 
 /// The spending of an experiment, as stored.
 #[derive(Clone, Copy, Debug, Default)]
@@ -41,6 +40,12 @@ impl Spending {
 }
 
 impl Workspace {
+    /// The spending of an experiment that goes on. `body` is what is stored of it otherwise.
+    pub(super) fn spending_of(&self, id: &str, body: &StoredBody) -> Result<Spending, Fault> {
+        let stored = self.store.spending(id).map_err(Fault::internal)?;
+        Ok(Spending { spent: stored.as_ref().and_then(spent_of).or(body.spent), unlogged: body.unlogged })
+    }
+
     /// Counts the calls of an experiment, with those that it made before.
     pub(super) fn meter_of(&self, experiment: &Experiment) -> Result<Arc<CallMeter>, Fault> {
         let calls = experiment.place.calls(&experiment.events);
@@ -66,16 +71,15 @@ impl Workspace {
 /// Stores what an experiment has spent.
 fn saving(store: Arc<Store>, id: String) -> SaveSpent {
     Box::new(move |before, now| {
-        let change = move |body: &mut Value| body[SPENT] = now_spent(spent_of(body), before, now);
-        let changed = store.change_experiment(&id, change).map_err(|error| error.to_string())?;
+        let change = move |known: Option<Value>| now_spent(known.as_ref().and_then(spent_of), before, now);
+        let changed = store.change_spending(&id, change).map_err(|error| error.to_string())?;
         // A deleted experiment does not go on.
         Ok(changed.as_ref().and_then(spent_of).unwrap_or(now))
     })
 }
 
-fn spent_of(body: &Value) -> Option<Spent> {
-    let spent = body.get(SPENT).filter(|spent| !spent.is_null())?;
-    engine::json::from_value(spent.clone()).ok()
+fn spent_of(stored: &Value) -> Option<Spent> {
+    engine::json::from_value(stored.clone()).ok()
 }
 
 /// Returns the new stored total. `known` is the stored one, to which another process that runs samples may have added.

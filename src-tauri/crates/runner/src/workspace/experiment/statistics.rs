@@ -2,7 +2,8 @@
 //! in 95 of 100 cases.
 //!
 //! Rates have Wilson's interval, their differences Newcombe's (1998, method 10), means and their differences Student's
-//! and Welch's, medians a bootstrap of fixed seed.
+//! and Welch's, medians a bootstrap of fixed seed. Scores that are all equal say nothing of how far others are from
+//! them, so their mean has no interval.
 
 /// The quantile of the normal distribution that 97.5 % lie below.
 const Z: f64 = 1.959_963_984_540_054;
@@ -13,6 +14,9 @@ const T: [f64; 30] = [
 ];
 /// How many values a bootstrap needs at least.
 const MIN_RESAMPLED: usize = 5;
+/// How many equal values there are at least where two means are compared: with five of each, two of the 252 ways to
+/// divide the ten values put all of one kind on one side, with two of each two of six.
+const MIN_EQUAL: usize = 5;
 /// How many resamples a bootstrap draws.
 const RESAMPLES: usize = 2_000;
 
@@ -80,17 +84,26 @@ fn student(freedom: f64) -> f64 {
     whole(below) * (1.0 - part) + whole(below + 1.0) * part
 }
 
+/// Whether several values are all equal.
+pub(crate) fn are_equal(values: &[f64]) -> bool {
+    values.len() > 1 && values.windows(2).all(|pair| pair[0] == pair[1])
+}
+
 /// The mean, and the square of its standard error. `None` of fewer than two.
 fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len() as f64;
     let mean = mean(values).filter(|_| values.len() > 1)?;
+    if are_equal(values) {
+        // Their sum may be rounded, so that the mean is none of them.
+        return Some((values[0], 0.0));
+    }
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     Some((mean, squares / (count - 1.0) / count))
 }
 
-/// The interval of a mean. `None` of fewer than two values.
+/// The interval of a mean. `None` if it cannot be told: of fewer than two values, or of values that are all equal.
 pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
-    let (mean, error) = mean_and_error(values)?;
+    let (mean, error) = mean_and_error(values).filter(|_| !are_equal(values))?;
     let spread = student(values.len() as f64 - 1.0) * error.sqrt();
     Some(Interval { low: mean - spread, high: mean + spread })
 }
@@ -99,13 +112,14 @@ pub(crate) fn of_mean(values: &[f64]) -> Option<Interval> {
 /// two values, or of few that are all equal.
 pub(crate) fn difference_of_means(one: &[f64], other: &[f64]) -> Option<Interval> {
     let ((mean, error), (other_mean, other_error)) = (mean_and_error(one)?, mean_and_error(other)?);
+    if [one, other].into_iter().any(|values| are_equal(values) && values.len() < MIN_EQUAL) {
+        return None;
+    }
     let both = error + other_error;
     let freedom = |error: f64, count: usize| error.powi(2) / (count as f64 - 1.0);
     let spread = if both > 0.0 {
         let freedom = both.powi(2) / (freedom(error, one.len()) + freedom(other_error, other.len()));
         student(freedom) * both.sqrt()
-    } else if one.len().min(other.len()) < MIN_RESAMPLED {
-        return None;
     } else {
         0.0
     };

@@ -6,10 +6,11 @@ use engine::event::RequestStatus;
 use store::ExperimentRow as Stored;
 
 use super::axes::Arm;
+use super::going_on::StoredBody;
 use super::report::by_arm;
 use super::sample::Begun;
 use super::scores::{ScoreKind, arm_view, beside_base, summary};
-use super::{BASE, ModelsBy, StoredBody};
+use super::{BASE, ModelsBy};
 use crate::core::fault::Fault;
 use crate::views::{ArmSummary, ArmView, ExperimentRow, ExperimentView, SampleView, StoppedBy};
 use crate::workspace::Workspace;

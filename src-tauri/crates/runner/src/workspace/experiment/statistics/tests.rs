@@ -76,7 +76,24 @@ fn means_have_students_interval_and_their_difference_welchs() {
 fn too_few_values_have_no_interval() {
     assert_eq!((of_mean(&[1.0]), resampled(&[1.0, 2.0], median)), (None, None));
     assert_eq!(difference_of_means(&[1.0, 1.0], &[2.0, 2.0]), None);
+    // Two equal values were taken for values without any spread.
+    assert_eq!(difference_of_means(&[1.0, 1.0], &[2.0, 2.1, 2.2, 2.1]), None);
     let clear = difference_of_means(&[1.0; 5], &[2.0; 5]);
     assert_eq!(clear, Some(Interval { low: -1.0, high: -1.0 }));
     assert_eq!(resampled(&[4.0; 5], median), Some(Interval { low: 4.0, high: 4.0 }));
+}
+
+/// Two equal scores read "5 (5–5)", as if nothing else could come.
+#[test]
+fn equal_values_have_no_interval_of_their_mean() {
+    for values in [[5.0; 2].as_slice(), &[0.1; 3], &[5.0; 40]] {
+        assert_eq!((of_mean(values), are_equal(values)), (None, true));
+    }
+    // The sum of three is rounded, and was a spread of 10⁻¹⁷.
+    assert_eq!(difference_of_means(&[0.1; 3], &[0.2; 3]), None);
+    assert!(!are_equal(&[1.0]) && !are_equal(&[]) && !are_equal(&[1.0, 2.0]));
+    // Two that differ tell nearly nothing: Student's quantile for one degree of freedom.
+    check(of_mean(&[4.0, 6.0]).unwrap(), 5.0 - 12.706, 5.0 + 12.706);
+    // A rate of equal results has an interval.
+    check(rate(2, 2), 0.3424, 1.0);
 }

@@ -1,0 +1,216 @@
+//! The names and values that a parameter of model calls may have. Providers ignore or refuse what they do not know, and
+//! a mock script ignores everything, so a name with a slip would make an arm that is as the base arm.
+
+use serde_json::Value;
+
+use super::axes::ParameterAxis;
+use super::place::RecordedCall;
+use crate::core::fault::Fault;
+use crate::models::provider_of;
+
+/// The names that mean the same for every provider.
+const COMMON: [&str; 11] = [
+    "temperature",
+    "topP",
+    "maxTokens",
+    "seed",
+    "stop",
+    "reasoningEffort",
+    "verbosity",
+    "toolChoice",
+    "parallelToolCalls",
+    "reasoningMaxTokens",
+    "stopSequences",
+];
+/// Names that some providers have, and that are sent as they are.
+const OF_PROVIDERS: [&str; 37] = [
+    "cacheControl",
+    "candidateCount",
+    "frequencyPenalty",
+    "includeReasoning",
+    "logitBias",
+    "logprobs",
+    "maxCompletionTokens",
+    "maxOutputTokens",
+    "metadata",
+    "minP",
+    "mirostat",
+    "modalities",
+    "n",
+    "numCtx",
+    "numPredict",
+    "plugins",
+    "prediction",
+    "presencePenalty",
+    "provider",
+    "randomSeed",
+    "reasoning",
+    "repeatPenalty",
+    "repetitionPenalty",
+    "responseFormat",
+    "safePrompt",
+    "safetySettings",
+    "serviceTier",
+    "store",
+    "thinking",
+    "thinkingConfig",
+    "topA",
+    "topK",
+    "topLogprobs",
+    "transforms",
+    "typicalP",
+    "user",
+    "webSearchOptions",
+];
+/// How many names are suggested.
+const MAX_NEAREST: usize = 3;
+
+/// Refuses a parameter whose name neither the block's own model calls have nor any known provider, and a value that the
+/// parameter cannot have.
+pub(super) fn check_parameters(axes: &[ParameterAxis], path: &str, calls: &[RecordedCall]) -> Result<(), Fault> {
+    let own = || calls.iter().flat_map(|call| call.options.iter().map(String::as_str));
+    let known = || COMMON.into_iter().chain(own()).chain(OF_PROVIDERS);
+    for ParameterAxis { name, values } in axes {
+        // The options of one provider, which are its own.
+        let is_group = provider_of(name).is_some() && values.iter().all(Value::is_object);
+        let plain = plain(name);
+        if let Some((expected, is_it)) = expected(&plain)
+            && let Some(wrong) = values.iter().find(|value| !value.is_null() && !is_it(value))
+        {
+            return Err(Fault::invalid(format!("--parameter {name}: {wrong} is not {expected}")));
+        }
+        if is_group || known().any(|known| self::plain(known) == plain) {
+            continue;
+        }
+        let near = nearest(&plain, known());
+        let there = if near.is_empty() {
+            format!("there are {}", COMMON[..7].join(", "))
+        } else {
+            format!("perhaps {}", near.join(" or "))
+        };
+        return Err(Fault::invalid(format!(
+            "--parameter {name}: model calls of {path} have no such setting; {there}. An option that one provider \
+             alone has is given under its name, like openai={{\"{name}\":…}}"
+        )));
+    }
+    Ok(())
+}
+
+/// What a parameter must be that is sent to each provider in its own words: nothing else can be sent.
+fn expected(plain: &str) -> Option<(&'static str, fn(&Value) -> bool)> {
+    Some(match plain {
+        "temperature" | "topp" => ("a number", Value::is_number),
+        "seed" | "reasoningmaxtokens" => ("a whole number from 0 on", Value::is_u64),
+        "stop" | "stopsequences" => ("a text or a list of texts", is_text_or_texts),
+        "reasoningeffort" | "verbosity" => ("a text", Value::is_string),
+        _ => return None,
+    })
+}
+
+fn is_text_or_texts(value: &Value) -> bool {
+    value.is_string() || value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string))
+}
+
+/// A name without what spellings differ in.
+fn plain(name: &str) -> String {
+    name.replace(['_', '-'], "").to_ascii_lowercase()
+}
+
+/// The names that differ least from a plain one, if they differ little.
+fn nearest<'n>(plain: &str, known: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
+    let most = (plain.chars().count() / 3).max(1);
+    let mut near: Vec<(usize, &str)> =
+        known.map(|name| (distance(plain, &self::plain(name)), name)).filter(|(far, _)| *far <= most).collect();
+    near.sort_by_key(|(far, _)| *far);
+    let mut names: Vec<&str> = Vec::new();
+    for (_, name) in near {
+        if names.len() < MAX_NEAREST && !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    names
+}
+
+/// How many letters are to be put in, taken out or replaced to make one text of the other.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (at, letter) in one.chars().enumerate() {
+        let mut before = row[0];
+        row[0] = at + 1;
+        for (column, known) in other.iter().enumerate() {
+            let replaced = before + usize::from(letter != *known);
+            before = row[column + 1];
+            row[column + 1] = replaced.min(before + 1).min(row[column] + 1);
+        }
+    }
+    row[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn check(name: &str, value: Value) -> Result<(), String> {
+        let call = RecordedCall {
+            path: "root/step:ask".to_owned(),
+            model: "m".to_owned(),
+            generator: "ask".to_owned(),
+            options: vec!["houseStyle".to_owned()],
+            tokens: None,
+        };
+        let axes = [ParameterAxis { name: name.to_owned(), values: vec![value] }];
+        check_parameters(&axes, "root/step:ask", &[call]).map_err(|fault| fault.to_string())
+    }
+
+    #[test]
+    fn known_names_are_taken_in_each_spelling() {
+        for name in ["temperature", "top_p", "TopP", "max_tokens", "presence-penalty", "topK", "houseStyle", "thinking"]
+        {
+            assert_eq!(check(name, json!(1)), Ok(()), "{name}");
+        }
+        assert_eq!(check("openai", json!({ "anything": 1 })), Ok(()));
+    }
+
+    #[test]
+    fn an_unknown_name_is_refused_with_the_nearest() {
+        for (name, part) in [
+            ("tempurature", "root/step:ask have no such setting; perhaps temperature."),
+            ("topPP", "perhaps topP"),
+            ("houseStile", "perhaps houseStyle"),
+            ("max_token", "perhaps maxTokens"),
+            ("headers", "there are temperature, topP, maxTokens"),
+            ("openai", "given under its name"),
+        ] {
+            let error = check(name, json!(1)).err().unwrap_or_default();
+            assert!(error.contains(part), "{name}: {error:?}");
+        }
+    }
+
+    /// A temperature that was no number was not sent.
+    #[test]
+    fn a_value_that_cannot_be_sent_is_refused() {
+        for (name, value, part) in [
+            ("temperature", json!("hot"), "--parameter temperature: \"hot\" is not a number"),
+            ("top_p", json!(true), "true is not a number"),
+            ("seed", json!(-1), "-1 is not a whole number"),
+            ("stop", json!([1]), "is not a text or a list of texts"),
+            ("reasoningEffort", json!(3), "3 is not a text"),
+        ] {
+            let error = check(name, value).err().unwrap_or_default();
+            assert!(error.contains(part), "{name}: {error:?}");
+        }
+        // `null` takes the flow's own value away.
+        for (name, value) in [("temperature", Value::Null), ("stop", json!(["a"])), ("stop", json!("a"))] {
+            assert_eq!(check(name, value), Ok(()), "{name}");
+        }
+    }
+
+    #[test]
+    fn the_distance_counts_letters() {
+        assert_eq!((distance("seed", "seed"), distance("sed", "seed"), distance("", "ab")), (0, 1, 2));
+        assert_eq!((distance("kitten", "sitting"), distance("ab", "")), (3, 2));
+    }
+}
