@@ -74,10 +74,10 @@ pub(super) fn check_parameters(axes: &[ParameterAxis], path: &str, calls: &[Reco
         // The options of one provider, which are its own.
         let is_group = provider_of(name).is_some() && values.iter().all(Value::is_object);
         let plain = plain(name);
-        if let Some((expected, is_it)) = expected(&plain)
+        if let Some(Kind { words, is_it }) = kind_of(&plain)
             && let Some(wrong) = values.iter().find(|value| !value.is_null() && !is_it(value))
         {
-            return Err(Fault::invalid(format!("--parameter {name}: {wrong} is not {expected}")));
+            return Err(Fault::invalid(format!("--parameter {name}: {wrong} is not {words}")));
         }
         if is_group || known().any(|known| self::plain(known) == plain) {
             continue;
@@ -96,15 +96,22 @@ pub(super) fn check_parameters(axes: &[ParameterAxis], path: &str, calls: &[Reco
     Ok(())
 }
 
-/// What a parameter must be that is sent to each provider in its own words: nothing else can be sent.
-fn expected(plain: &str) -> Option<(&'static str, fn(&Value) -> bool)> {
-    Some(match plain {
+/// Which values a parameter can have.
+struct Kind {
+    words: &'static str,
+    is_it: fn(&Value) -> bool,
+}
+
+/// The kind of a parameter that is sent to each provider in its own words: nothing else can be sent.
+fn kind_of(plain: &str) -> Option<Kind> {
+    let (words, is_it): (_, fn(&Value) -> bool) = match plain {
         "temperature" | "topp" => ("a number", Value::is_number),
         "seed" | "reasoningmaxtokens" => ("a whole number from 0 on", Value::is_u64),
         "stop" | "stopsequences" => ("a text or a list of texts", is_text_or_texts),
         "reasoningeffort" | "verbosity" => ("a text", Value::is_string),
         _ => return None,
-    })
+    };
+    Some(Kind { words, is_it })
 }
 
 fn is_text_or_texts(value: &Value) -> bool {
@@ -119,8 +126,10 @@ fn plain(name: &str) -> String {
 /// The names that differ least from a plain one, if they differ little.
 fn nearest<'n>(plain: &str, known: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let most = (plain.chars().count() / 3).max(1);
-    let mut near: Vec<(usize, &str)> =
-        known.map(|name| (distance(plain, &self::plain(name)), name)).filter(|(far, _)| *far <= most).collect();
+    let mut near: Vec<(usize, &str)> = known
+        .map(|name| (strsim::levenshtein(plain, &self::plain(name)), name))
+        .filter(|(far, _)| *far <= most)
+        .collect();
     near.sort_by_key(|(far, _)| *far);
     let mut names: Vec<&str> = Vec::new();
     for (_, name) in near {
@@ -129,22 +138,6 @@ fn nearest<'n>(plain: &str, known: impl Iterator<Item = &'n str>) -> Vec<&'n str
         }
     }
     names
-}
-
-/// How many letters are to be put in, taken out or replaced to make one text of the other.
-fn distance(one: &str, other: &str) -> usize {
-    let other: Vec<char> = other.chars().collect();
-    let mut row: Vec<usize> = (0..=other.len()).collect();
-    for (at, letter) in one.chars().enumerate() {
-        let mut before = row[0];
-        row[0] = at + 1;
-        for (column, known) in other.iter().enumerate() {
-            let replaced = before + usize::from(letter != *known);
-            before = row[column + 1];
-            row[column + 1] = replaced.min(before + 1).min(row[column] + 1);
-        }
-    }
-    row[other.len()]
 }
 
 #[cfg(test)]
@@ -206,11 +199,5 @@ mod tests {
         for (name, value) in [("temperature", Value::Null), ("stop", json!(["a"])), ("stop", json!("a"))] {
             assert_eq!(check(name, value), Ok(()), "{name}");
         }
-    }
-
-    #[test]
-    fn the_distance_counts_letters() {
-        assert_eq!((distance("seed", "seed"), distance("sed", "seed"), distance("", "ab")), (0, 1, 2));
-        assert_eq!((distance("kitten", "sitting"), distance("ab", "")), (3, 2));
     }
 }
