@@ -6,7 +6,6 @@ pub(crate) mod args;
 mod given;
 mod options;
 
-use std::io::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -15,7 +14,7 @@ use engine::views::history::Limit;
 use runner::{Consent, Durability, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::terminal::{harmless, tell};
+use crate::terminal::{harmless, lost, print, tell};
 use crate::{left_out, print, runs};
 pub use args::Cli;
 use args::{Command, Global, Run, Trigger};
@@ -69,7 +68,13 @@ pub fn main(open: fn(Cli) -> ExitCode) -> ExitCode {
     let thread = std::thread::Builder::new().name("command".to_owned()).stack_size(STACK);
     let thread = thread.spawn(|| answer(cli.global.json, dispatch(cli)));
     match thread.map(std::thread::JoinHandle::join) {
-        Ok(Ok(code)) => code,
+        Ok(Ok(code)) => match lost() {
+            None => code,
+            Some(why) => {
+                tell(&format!("flowglass: the result could not be written whole: {why}"));
+                ExitCode::from(exit::FAILURE)
+            }
+        },
         // A panic has said what it was.
         Ok(Err(_)) => ExitCode::from(exit::FAILURE),
         Err(error) => {
@@ -102,11 +107,6 @@ pub(crate) fn answer(json: bool, result: Result<Outcome, Stop>) -> ExitCode {
             ExitCode::from(code)
         }
     }
-}
-
-/// A reader that went away (a closed pipe) wants no more, and that is no failure.
-pub(crate) fn print(text: &str) {
-    let _ = std::io::stdout().write_all(text.as_bytes());
 }
 
 /// A JSON document on a line of its own.

@@ -16,6 +16,7 @@ use serde_json::json;
 
 use crate::cli::{Outcome, exit};
 use crate::print;
+use crate::terminal::tell as say;
 
 /// What `demo` shows.
 #[derive(clap::Args)]
@@ -94,19 +95,19 @@ fn tell(dir: &Path) -> Result<Outcome, Fault> {
         std::fs::write(file, text).map_err(internal)?;
     }
     let workspace = Workspace::open(OpenOptions { dir: dir.to_owned(), ..OpenOptions::default() })?;
-    eprintln!("1. running research.research in a process of its own");
+    say("1. running research.research in a process of its own");
     let finished = run_and_kill(&workspace, dir)?;
     let before = workspace.show(REQUEST)?;
     if before.request.status != RequestStatus::Interrupted {
         return Err(internal(format!("the request is {}, not interrupted", before.request.status.as_str())));
     }
-    eprintln!("2. killed it after {finished} finished blocks; the request is interrupted");
+    say(&format!("2. killed it after {finished} finished blocks; the request is interrupted"));
     let ended = workspace.resume(REQUEST, &Mock::Inherit, Resolution::default())?.wait()?;
     let after = workspace.show(REQUEST)?;
     let is_before = |end: u64| end <= before.request.last_seq;
     let completed = after.blocks.iter().filter(|block| block.row.status == BlockStatus::Completed);
     let kept = completed.filter(|block| block.row.seq_end.is_some_and(is_before)).count();
-    eprintln!("3. resumed it: {kept} finished blocks were taken from the log, not run again");
+    say(&format!("3. resumed it: {kept} finished blocks were taken from the log, not run again"));
     let changes = workspace.diff(REQUEST, Some(&At::Seq(before.request.last_seq)), None, None)?;
     let text =
         format!("{}\nWhat the resumed part did to the state\n{}", print::shown(&after), print::changes(&changes));

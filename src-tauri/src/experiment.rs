@@ -1,8 +1,6 @@
 //! The commands about experiments: `try`, `experiments`, `adopt`, `culprit`.
 
-use std::io::IsTerminal;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use runner::{Cancel, ExperimentView, StoppedBy, TryProgress, Workspace};
 use serde_json::json;
@@ -10,10 +8,7 @@ use serde_json::json;
 use crate::cli::args::{Adopt, Culprit, Experiments, Try};
 use crate::cli::{Outcome, Stop, exit};
 use crate::print;
-use crate::terminal::tell;
-
-/// How often a terminal is told how far it is.
-const TOLD_EVERY: Duration = Duration::from_millis(200);
+use crate::terminal::{ProgressLine, tell};
 
 /// `flowglass try`.
 pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome, Stop> {
@@ -26,8 +21,8 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
         return Ok(Outcome::done(json!(plan), print::try_plan(&plan)));
     }
     let cancel = cancelled_by_signals()?;
-    let mut line = ProgressLine::default();
-    let progress = |progress: TryProgress| line.tell(progress, "samples");
+    let mut line = ProgressLine::new();
+    let progress = |progress: TryProgress| line.tell(|| in_words(&progress, "samples"));
     workspace.check_may_experiment()?;
     // Before anything is asked, and after everything that can be refused.
     let view = match &given.go_on {
@@ -44,6 +39,10 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
     finish_dispatched(workspace, &cancel, view.as_ref().is_ok_and(|view| view.stopped.is_some()));
     let view = view?;
     Ok(Outcome { code: code_of(&view), ..Outcome::done(json!(view), print::experiment(&view)) })
+}
+
+fn in_words(TryProgress { done, of, failed, .. }: &TryProgress, what: &str) -> String {
+    format!("{done} of {of} {what}, {failed} failed")
 }
 
 fn code_of(view: &ExperimentView) -> u8 {
@@ -79,8 +78,8 @@ pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Out
     workspace.check_search(&given.query())?;
     // Before anything is asked, and after everything that can be refused.
     tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
-    let mut line = ProgressLine::default();
-    let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(progress, "forks"));
+    let mut line = ProgressLine::new();
+    let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(|| in_words(&progress, "forks")));
     line.end();
     // What forks of a search have started beside themselves says nothing.
     finish_dispatched(workspace, &cancel, true);
@@ -106,25 +105,4 @@ fn cancelled_by_signals() -> Result<Cancel, Stop> {
         move || cancel.cancel()
     });
     Ok(cancel)
-}
-
-/// One line of a terminal that says how far it is.
-#[derive(Default)]
-struct ProgressLine {
-    told: Option<Instant>,
-}
-
-impl ProgressLine {
-    fn tell(&mut self, TryProgress { done, of, failed, .. }: TryProgress, what: &str) {
-        if std::io::stderr().is_terminal() && self.told.is_none_or(|told| told.elapsed() >= TOLD_EVERY) {
-            self.told = Some(Instant::now());
-            eprint!("\r{done} of {of} {what}, {failed} failed");
-        }
-    }
-
-    fn end(&self) {
-        if self.told.is_some() {
-            eprint!("\r\x1b[K");
-        }
-    }
 }

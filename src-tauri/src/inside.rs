@@ -1,8 +1,6 @@
 //! The commands about the inside of blocks: `print`, `step`, `coverage`.
 
-use std::io::IsTerminal;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
 
 use runner::{PassProgress, Workspace};
 use serde_json::json;
@@ -10,27 +8,18 @@ use serde_json::json;
 use crate::cli::args::{Print, Step};
 use crate::cli::{Outcome, Stop};
 use crate::print;
-use crate::terminal::tell;
-
-/// How often the line of a terminal is written that says how far a pass is.
-const TOLD_EVERY: Duration = Duration::from_millis(200);
+use crate::terminal::{ProgressLine, tell};
 
 /// Says on a terminal how far the first pass over a request is. Ctrl+C ends the program, and nothing is lost by it.
 pub(crate) fn show_progress(workspace: &Workspace) {
-    if !std::io::stderr().is_terminal() {
-        return;
-    }
-    // When it was told last; nothing of a pass that took no time.
-    let told: Mutex<(Instant, bool)> = Mutex::new((Instant::now(), false));
+    let line = Mutex::new(ProgressLine::new());
     workspace.follow_first_pass(move |progress| {
-        let Ok(mut told) = told.lock() else { return };
+        let Ok(mut line) = line.lock() else { return };
         match progress {
-            Some(PassProgress { done, events }) if told.0.elapsed() >= TOLD_EVERY => {
-                *told = (Instant::now(), true);
-                eprint!("\rrunning the request again: {done} of {events} events (Ctrl+C cancels)");
+            Some(PassProgress { done, events }) => {
+                line.tell(|| format!("running the request again: {done} of {events} events (Ctrl+C cancels)"));
             }
-            None if std::mem::take(&mut told.1) => eprint!("\r\x1b[K"),
-            _ => {}
+            None => line.end(),
         }
     });
 }

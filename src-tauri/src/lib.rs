@@ -1,6 +1,8 @@
 //! The app: window, window commands and command line, which only call [`runner::Workspace`].
 //!
 //! Only here is Tauri named. Nothing here decides anything about flows.
+// Texts go through `terminal`, which takes it that nobody may read them.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;
 mod debugger;

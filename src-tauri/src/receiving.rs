@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 use runner::{Fault, Workspace};
 use serde_json::{Value, json};
 
-use crate::cli::{Outcome, exit};
+use crate::cli::{Outcome, exit, say};
 use crate::print::counted;
 use crate::signals::Signals;
 use crate::terminal::tell;
@@ -22,7 +22,7 @@ pub(crate) fn serve(workspace: &Workspace, port: u16, is_json: bool) -> Result<O
     let receiver = workspace.receive_spans(port)?;
     let endpoint = receiver.row().endpoint;
     if is_json {
-        println!("{}", json!({ "endpoint": endpoint, "traces": format!("{endpoint}/v1/traces") }));
+        say(&json!({ "endpoint": endpoint, "traces": format!("{endpoint}/v1/traces") }));
     } else {
         tell(&format!("flowglass: receiving traces at {endpoint}/v1/traces; Ctrl-C ends it"));
         tell(&format!("flowglass: for most SDKs: OTEL_EXPORTER_OTLP_ENDPOINT={endpoint}"));

@@ -89,7 +89,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
         }
     };
     if reply.is_some() && answered.is_none() {
-        eprintln!("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
+        tell("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
     }
     for one in &running.open_effects {
         let (effect, ordinal, path) = (one.effect.as_str(), one.ordinal, &one.path);
@@ -140,7 +140,7 @@ fn planned(plan: &PlanRow) -> Outcome {
 pub(crate) fn abort(workspace: &Workspace, request: &str) -> Result<Outcome, Stop> {
     let status = workspace.abort(request)?;
     if status != RequestStatus::Aborted {
-        eprintln!("flowglass: the flow has not yielded yet; the request ends when it does");
+        tell("flowglass: the flow has not yielded yet; the request ends when it does");
     }
     Ok(Outcome::done(json!({ "status": status }), format!("{}\n", status.as_str())))
 }

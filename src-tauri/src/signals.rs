@@ -6,6 +6,7 @@
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use crate::cli::exit;
+use crate::terminal::tell;
 
 type Stop = Box<dyn Fn() + Send>;
 
@@ -39,7 +40,7 @@ impl Signals {
                 source.next().await;
                 heard.tell();
                 source.next().await;
-                eprintln!("flowglass: ended at once; what was running has no end");
+                tell("flowglass: ended at once; what was running has no end");
                 runner::remove_scratch();
                 std::process::exit(exit::INTERRUPTED.into());
             });
@@ -62,7 +63,7 @@ impl Signals {
         let mut state = self.lock();
         state.is_stopping_told = true;
         if let Some((told, stop)) = &state.stop {
-            eprintln!("flowglass: {told}");
+            tell(&format!("flowglass: {told}"));
             stop();
         }
     }

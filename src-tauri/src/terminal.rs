@@ -1,8 +1,18 @@
-//! Text on a person's terminal. Flows make texts, so control characters in them are never passed on. Must not know what
-//! a command prints.
+//! What the command line writes: results to stdout, everything else to stderr. Flows make texts, so control characters
+//! in them are never passed on. A text that nobody can read is no reason to stop, so nothing here panics or ends the
+//! program. Must not know what a command prints.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
+use std::io::{ErrorKind, IsTerminal, Write, stderr, stdout};
+use std::sync::OnceLock;
+use std::time::{Duration, Instant};
+
+/// How often a line of a terminal says how far something is.
+const TOLD_EVERY: Duration = Duration::from_millis(200);
+
+/// Why a part of the result was not written.
+static LOST: OnceLock<String> = OnceLock::new();
 
 /// Returns a text as a terminal may show it: a character that would ring the bell, move the cursor or turn letters
 /// around is shown as its escape, which JSON reads as the same character.
@@ -27,7 +37,51 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Writes a line to stderr, beside the result.
+/// Writes a line to stderr, beside the result. If that fails, the result still counts.
 pub(crate) fn tell(line: &str) {
-    eprintln!("{}", harmless(line));
+    let _ = writeln!(stderr(), "{}", harmless(line));
+}
+
+/// Writes a part of the result to stdout. A reader that went away (a closed pipe) wants no more, and that is no
+/// failure; any other one is kept for [`lost`].
+pub(crate) fn print(text: &str) {
+    let mut stdout = stdout();
+    if let Err(error) = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        LOST.get_or_init(|| error.to_string());
+    }
+}
+
+/// Why a part of the result could not be written, as on a full disk.
+pub(crate) fn lost() -> Option<&'static str> {
+    LOST.get().map(String::as_str)
+}
+
+/// One line of a terminal that says how far something is; nothing if stderr is none, or if it took no time.
+pub(crate) struct ProgressLine {
+    told: Instant,
+    is_begun: bool,
+}
+
+impl ProgressLine {
+    /// Nothing is told yet.
+    pub(crate) fn new() -> ProgressLine {
+        ProgressLine { told: Instant::now(), is_begun: false }
+    }
+
+    /// Tells how far it is, if that was not just told.
+    pub(crate) fn tell(&mut self, words: impl FnOnce() -> String) {
+        if self.told.elapsed() >= TOLD_EVERY && stderr().is_terminal() {
+            (self.told, self.is_begun) = (Instant::now(), true);
+            let _ = write!(stderr(), "\r{}", words());
+        }
+    }
+
+    /// Takes the line away.
+    pub(crate) fn end(&mut self) {
+        if std::mem::take(&mut self.is_begun) {
+            let _ = write!(stderr(), "\r\x1b[K");
+        }
+    }
 }

@@ -1,7 +1,6 @@
 //! The commands about recorded runs as tests: `verify`, `keep`.
 
 use std::collections::HashMap;
-use std::io::IsTerminal;
 use std::sync::mpsc::{Receiver, channel};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -13,11 +12,10 @@ use serde_json::json;
 use crate::cli::args::{Keep, Verify};
 use crate::cli::{Outcome, Stop, exit, say};
 use crate::print;
-use crate::terminal::tell;
+use crate::terminal::{ProgressLine, harmless, print as write, tell};
 
-/// How often a terminal is told how far it is.
-const TOLD_EVERY: Duration = Duration::from_millis(200);
-
+/// How often it is looked whether watching was cancelled.
+const LOOK: Duration = Duration::from_millis(200);
 /// How long no file may have been saved before it is verified again.
 const SETTLED: Duration = Duration::from_millis(150);
 /// How long a burst of saves is waited for at most.
@@ -62,24 +60,16 @@ fn show(verified: &Verified, as_json: bool, after: &str) {
     if as_json {
         say(&json!(verified));
     } else {
-        crate::cli::print(&crate::terminal::harmless(&format!("{}{after}", print::verified(verified))));
+        write(&harmless(&format!("{}{after}", print::verified(verified))));
     }
 }
 
 fn once(workspace: &Arc<Workspace>, query: &VerifyQuery, cancel: &Cancel) -> Result<Verified, Fault> {
-    let shows = std::io::stderr().is_terminal();
-    let mut told = Instant::now();
-    let mut is_line_begun = false;
-    let progress = |VerifyProgress { done, of, bad }: VerifyProgress| {
-        if shows && told.elapsed() >= TOLD_EVERY {
-            (told, is_line_begun) = (Instant::now(), true);
-            eprint!("\r{done} of {of}, {bad} not as they were");
-        }
-    };
-    let verified = workspace.verify(query, cancel, progress);
-    if is_line_begun {
-        eprint!("\r\x1b[K");
-    }
+    let mut line = ProgressLine::new();
+    let verified = workspace.verify(query, cancel, |VerifyProgress { done, of, bad }| {
+        line.tell(|| format!("{done} of {of}, {bad} not as they were"));
+    });
+    line.end();
     verified
 }
 
@@ -129,7 +119,7 @@ fn watch(
                 tell(&format!("flowglass: {fault}"));
             }
         }
-        while !cancel.is_cancelled() && changes.recv_timeout(TOLD_EVERY).is_err() {}
+        while !cancel.is_cancelled() && changes.recv_timeout(LOOK).is_err() {}
         settle(&changes, cancel);
     }
     Ok(Outcome { code, ..Outcome::done(serde_json::Value::Null, String::new()) })

@@ -9,10 +9,10 @@ use runner::{Cancel, Fault, WorkerNews, WorkerOptions, Workspace};
 use serde_json::json;
 
 use crate::cli::args::Worker;
-use crate::cli::{self, Outcome, exit};
+use crate::cli::{Outcome, exit};
 use crate::print::counted;
 use crate::signals::Signals;
-use crate::terminal::tell;
+use crate::terminal::{print, tell};
 
 /// How long a database may be silent once the worker is to end and nothing goes on here.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -72,7 +72,7 @@ fn end_if_silent(counts: Arc<Counts>, is_json: bool) {
         std::thread::sleep(SILENCE);
         tell("flowglass: the database does not answer; nothing goes on here, so the worker ends");
         let done = counts.done.load(SeqCst);
-        cli::print(&if is_json { format!("{}\n", result(done)) } else { in_words(done) });
+        print(&if is_json { format!("{}\n", result(done)) } else { in_words(done) });
         std::process::exit(exit::DONE.into());
     };
     // Without a thread it ends when the database answers, or with the next signal.
