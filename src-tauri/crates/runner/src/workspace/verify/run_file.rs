@@ -262,7 +262,8 @@ impl RunFile {
                 return Ok(None);
             }
             if number > 1 && !line.trim().is_empty() {
-                read.line(line, number, &label, &placed, limits).map_err(|what| (number, what))?;
+                let read_line = read.line(line, number, &label, &placed, limits);
+                read_line.map_err(|fault| (fault.line.unwrap_or(number), fault.what))?;
             }
             if number == above {
                 break;
