@@ -44,6 +44,8 @@ use line_reader::{LineReader, Wrong};
 use long_values::{LongValues, NOT_COUNTED, Reading};
 use parsed::Parsed;
 
+/// How the names of such files end.
+pub(super) const RUN_FILE_END: &str = ".run";
 /// What the first line says of every such file.
 const NAME: &str = "run";
 /// The format this version writes, and the newest it reads.
