@@ -125,6 +125,7 @@ mod resource_declarations;
 mod resources;
 mod resumable;
 mod retries;
+mod run_file_edits;
 mod runs_window;
 mod schemas;
 mod search;

@@ -198,3 +198,14 @@ test('where flows are not trusted the list says so in room enough', async () => 
   const zone = (await screen.findByText('Not loaded')).closest<HTMLElement>('[data-zone=flows]');
   expect(Number.parseInt(zone?.style.height ?? '0')).toBeGreaterThanOrEqual(200);
 });
+
+test('a replay that had nothing to compare says why, and is no pass', async () => {
+  const host = new FakeHost(0, 5);
+  const why = 'nothing was compared: it was stopped before its first block ended';
+  vi.spyOn(host, 'replay').mockResolvedValue({ identical: false, compared: 0, why });
+  await open('replay', host);
+  const replayed = await screen.findByTestId('replayed');
+  expect(replayed.dataset.identical).toBe('false');
+  expect(screen.getByTestId('replay-why').textContent).toContain(why);
+  expect(replayed.textContent).not.toContain('diverges');
+});

@@ -2454,12 +2454,14 @@ export type ReceiverRow = {
 
 /**  A request compared with what its flow does today. */
 export type Replay = {
-	/**  Whether nothing differs. */
+	/**  Whether something was compared, and nothing differs. */
 	identical: boolean,
 	/**  How many blocks were compared. */
 	compared: number,
 	/**  The first difference in the recorded order. */
 	divergence?: Divergence | null,
+	/**  If nothing was compared: why. */
+	why?: string | null,
 	/**
 	 *  If something differs: the variables that the settings name for secrets and that this environment does not have.
 	 *  A flow that reads one of them does something else than it did.

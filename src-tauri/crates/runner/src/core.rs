@@ -19,3 +19,4 @@ pub(crate) mod prices;
 pub(crate) mod progress;
 pub(crate) mod scratch;
 pub(crate) mod sync;
+pub(crate) mod unfinished_files;

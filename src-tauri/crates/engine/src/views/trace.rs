@@ -61,6 +61,11 @@ pub struct Traces {
     pub waiting: IndexMap<Arc<str>, Vec<Did>>,
 }
 
+/// What the last event tells if it ends the request: its output or its error, as the end of a block tells them.
+pub fn end_of_request(events: &[Event]) -> Option<Value> {
+    described::end_of_request(Events::new(events), &events.last()?.kind)
+}
+
 /// What the blocks of a request did, by path, in order of their ends; a block that never ended is absent.
 pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
     traces(events).ended

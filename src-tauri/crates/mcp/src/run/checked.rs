@@ -31,8 +31,14 @@ pub(super) fn replay(door: &Door, request: &str, page: Page) -> Result<Answer, R
     door.workspace.request(request).map_err(on("request"))?;
     let replay = door.workspace.replay(request)?;
     let Some(first) = &replay.divergence else {
-        let count = replay.compared;
-        let sentence = format!("{} does what was recorded: {count} blocks are identical.", name(request));
+        if let Some(why) = &replay.why {
+            return Ok(Answer::new(format!("{} cannot be compared with its recording: {why}.", name(request))));
+        }
+        let same = match replay.compared {
+            0 => " as far as it came: no block had ended.".to_owned(),
+            count => format!(": {count} blocks are identical."),
+        };
+        let sentence = format!("{} does what was recorded{same}", name(request));
         return Ok(with_unset(Answer::new(sentence), &replay.unset_variables));
     };
     let answer = Answer::new(format!(

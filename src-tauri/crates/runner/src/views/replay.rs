@@ -8,13 +8,16 @@ use super::Json;
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Replay {
-    /// Whether nothing differs.
+    /// Whether something was compared, and nothing differs.
     pub identical: bool,
     /// How many blocks were compared.
     pub compared: u32,
     /// The first difference in the recorded order.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub divergence: Option<Divergence>,
+    /// If nothing was compared: why.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
     /// If something differs: the variables that the settings name for secrets and that this environment does not have.
     /// A flow that reads one of them does something else than it did.
     #[serde(skip_serializing_if = "Vec::is_empty")]

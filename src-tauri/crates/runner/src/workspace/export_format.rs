@@ -28,6 +28,7 @@ use serde_json::{Map, Value};
 use crate::core::config::{FILE, Limits};
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
+use crate::core::unfinished_files::UnfinishedFile;
 use body::Unreadable;
 
 /// What every file begins with, before its format.
@@ -181,32 +182,20 @@ fn put_file(
     if file.is_dir() {
         return Err(std::io::Error::new(std::io::ErrorKind::IsADirectory, "it is a folder"));
     }
-    let mut name = file.as_os_str().to_owned();
-    name.push(format!(".{}.part", std::process::id()));
-    let unfinished = Path::new(&name);
-    let written = std::fs::File::create_new(unfinished).and_then(|mut part| {
-        part.write_all(bytes)?;
-        if let Some(permissions) = permissions {
-            part.set_permissions(permissions)?;
-        }
-        part.sync_all()
-    });
-    let result = written.and_then(|()| {
-        if replace {
-            std::fs::rename(unfinished, file)
-        } else {
-            match std::fs::hard_link(unfinished, file) {
-                // A file system without links.
-                Err(error) if error.kind() != ErrorKind::AlreadyExists && !file.exists() => {
-                    std::fs::rename(unfinished, file)
-                }
-                linked => linked,
-            }
-        }
-    });
-    // It is ours, and nobody's any more.
-    let _ = std::fs::remove_file(unfinished);
-    result
+    let mut part = UnfinishedFile::beside(file)?;
+    part.file.write_all(bytes)?;
+    if let Some(permissions) = permissions {
+        part.file.set_permissions(permissions)?;
+    }
+    part.file.sync_all()?;
+    if replace {
+        return std::fs::rename(&part.path, file);
+    }
+    match std::fs::hard_link(&part.path, file) {
+        // A file system without links.
+        Err(error) if error.kind() != ErrorKind::AlreadyExists && !file.exists() => std::fs::rename(&part.path, file),
+        linked => linked,
+    }
 }
 
 /// Reads a file and checks that it is one, of a format that is known, and whole.

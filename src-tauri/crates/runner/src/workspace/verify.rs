@@ -22,13 +22,14 @@ use engine::event::RequestStatus;
 use super::{Workspace, lock};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
+use crate::core::unfinished_files::remove_leftovers_beside;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::run::replay::comparison::Expectation;
 use crate::views::{Verdict, Verified, VerifiedRun, VerifyProgress};
 use flows_of_batch::{FindFlow, FlowsOfBatch};
 use judge::{Judged, failed};
 use resumable::Resumables;
-use run_file::Source;
+use run_file::{RUN_FILE_END, Source};
 
 /// Which recorded runs to verify, and how.
 #[derive(Clone, Debug, Default, serde::Deserialize, specta::Type)]
@@ -137,6 +138,7 @@ impl Workspace {
         self.check_trusted()?;
         if query.accept {
             self.check_writable()?;
+            remove_leftovers_beside(&query.files, RUN_FILE_END);
         }
         let jobs = if query.files.is_empty() {
             self.selected_requests(query)?

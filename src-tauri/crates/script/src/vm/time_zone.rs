@@ -38,6 +38,11 @@ pub fn local_zone() -> TimeZone {
     zone(&own_time_zone()).unwrap_or(TimeZone::UTC)
 }
 
+/// Returns whether a name, or a rule as `TZ` holds it, is that of a time zone.
+pub fn is_time_zone(name: &str) -> bool {
+    zone(name).is_some()
+}
+
 fn zone(name: &str) -> Option<TimeZone> {
     let rule = || TimeZone::posix(name).or_else(|_| TimeZone::posix(&format!("{name}{USUAL_RULE}")));
     TimeZone::get(name).or_else(|_| rule()).ok()

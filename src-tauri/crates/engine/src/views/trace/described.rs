@@ -59,6 +59,17 @@ pub(super) fn what(events: Events<'_>, types: &HashMap<Seq, String>, event: &Eve
     })
 }
 
+/// What the end of a request tells; `None` if the event is no end.
+pub(super) fn end_of_request(events: Events<'_>, kind: &EventKind) -> Option<Value> {
+    match kind {
+        EventKind::RequestFinished { error: Some(error), output: None, .. } => Some(self::error(error)),
+        EventKind::RequestFinished { output, .. } => {
+            Some(alone("output", output.as_ref().and_then(|output| value(events, output))))
+        }
+        _ => None,
+    }
+}
+
 /// What an item that is added tells.
 pub(super) fn item(item: &NewItem) -> Value {
     let mut told = match item.status {

@@ -2,11 +2,13 @@
 //!
 //! Pure functions of the two logs. Must not know why a replay was made.
 
+mod accepted;
 mod dispatches;
 mod entry;
 mod outside_of_blocks;
 mod questions;
 mod refused;
+mod request_end;
 mod shortened;
 mod unacceptable;
 
@@ -18,6 +20,7 @@ use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::loading::LOAD;
 use engine::operation::equal;
+use engine::path::ROOT;
 use engine::redaction::Redaction;
 use engine::views::trace::{Did, as_stored_before, traces};
 use indexmap::IndexMap;
@@ -58,6 +61,8 @@ pub(crate) struct Comparison {
     pub(crate) accepted: Option<Expectation>,
     /// Why it cannot be accepted.
     pub(crate) unacceptable: Option<Unacceptable>,
+    /// If the recording has nothing to compare: why.
+    pub(crate) nothing: Option<&'static str>,
 }
 
 /// What a replay did.
@@ -100,17 +105,23 @@ impl Comparison {
         let question = || outside_of_blocks::first_question(recorded, replayed, redaction, is_in_blocks);
         let question = (is_compared && came.waits).then(question).flatten();
         let otherwise = is_compared.then(|| outside_of_blocks::first_difference(recorded, replayed)).flatten();
+        let end = is_compared.then(|| request_end::first_difference(recorded, replayed, redaction)).flatten();
         let unacceptable = if missing.is_some() {
             Some(Unacceptable::Asks)
         } else if is.values().flatten().any(is_ended_by_limit) {
             Some(Unacceptable::Limit)
         } else if input.is_some() {
             Some(Unacceptable::Input)
+        } else if end.is_some() && !is.contains_key(ROOT) {
+            Some(Unacceptable::End)
         } else {
             question.is_some().then_some(Unacceptable::Question)
         };
         let accepted = unacceptable.is_none().then(|| {
-            let mut changes = changes(&was, &is, came.is_to_its_end);
+            let mut changes = accepted::changes(&was, &is, came.is_to_its_end);
+            if end.is_some() {
+                accepted::add_end(&mut changes, &is);
+            }
             let all = otherwise.is_some().then(|| outside_of_blocks::all(replayed, redaction));
             changes.0.extend(all.map(|all| (OUTSIDE.into(), Some(all))));
             changes
@@ -129,25 +140,31 @@ impl Comparison {
         let sides = Sides { was: &expected, is: &is, ended: &ended, expectation, came, last };
         let (compared, first) = sides.first_difference(missing.clone());
         let not_asked = |divergence| Difference { divergence, is_asked: false };
-        let first = input.clone().map(not_asked).or(first).or(outside.or(question).map(not_asked));
-        Comparison { compared, first, accepted, unacceptable }
+        // What is accepted of the action's root block says how the request is expected to end.
+        let end = end.filter(|_| !expectation.0.contains_key(ROOT));
+        let first = input.clone().map(not_asked).or(first).or(end.or(outside).or(question).map(not_asked));
+        let is_empty = first.is_none() && expected.is_empty() && !request_end::is_compared(recorded, is_compared);
+        let nothing = is_empty.then(|| request_end::why_nothing(recorded));
+        Comparison { compared, first, accepted, unacceptable, nothing }
     }
 
     /// The file of the flow used the clock, chance or the like when it was loaded, which it did not when it ran.
     pub(crate) fn at_load(kind: EffectKind, ordinal: u32) -> Comparison {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         let difference = Difference { divergence: divergence(1, LOAD, Value::Null, found), is_asked: true };
-        Comparison { compared: 0, first: Some(difference), accepted: None, unacceptable: Some(Unacceptable::Asks) }
+        let unacceptable = Some(Unacceptable::Asks);
+        Comparison { first: Some(difference), unacceptable, ..Comparison::default() }
     }
 }
 
 impl From<Comparison> for Replay {
     fn from(comparison: Comparison) -> Replay {
-        let Comparison { compared, first, .. } = comparison;
+        let Comparison { compared, first, nothing, .. } = comparison;
         Replay {
-            identical: first.is_none(),
+            identical: first.is_none() && nothing.is_none(),
             compared,
             divergence: first.map(|first| first.divergence),
+            why: nothing.map(str::to_owned),
             unset_variables: Vec::new(),
         }
     }
@@ -254,31 +271,6 @@ impl Expectation {
         }
         expected
     }
-}
-
-/// What differs between two traces, as far as the first one came.
-fn changes(was: &Trace, is: &Trace, has_ended: bool) -> Expectation {
-    let mut changes = BTreeMap::new();
-    let all = |did: &[Did]| {
-        let mut all: Vec<Value> = did.iter().map(|did| did.what.clone()).collect();
-        if let Some(first) = all.first_mut().and_then(Value::as_object_mut) {
-            first.insert(FORM.to_owned(), FORM_OF_TODAY.into());
-        }
-        Some(all)
-    };
-    for (path, was) in was {
-        match is.get(path) {
-            Some(is) if first_difference(path, as_far_as_it_came(was), is).is_some() || is.len() > was.len() => {
-                changes.insert(path.clone(), all(is));
-            }
-            Some(_) => {}
-            None => drop(changes.insert(path.clone(), None)),
-        }
-    }
-    for (path, did) in is.iter().filter(|(path, _)| has_ended && !was.contains_key(*path)) {
-        changes.insert(path.clone(), all(did));
-    }
-    Expectation(changes)
 }
 
 /// The two sides of a comparison.

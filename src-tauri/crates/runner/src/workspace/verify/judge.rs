@@ -114,7 +114,11 @@ impl Workspace {
             Err(_) if cancel.is_cancelled() => return Ok(None),
             replayed => replayed?.result,
         };
-        let run = compared.first.map_or_else(|| empty(Verdict::Same), differing);
+        let run = match (compared.first, compared.nothing) {
+            (Some(first), _) => differing(first),
+            (None, Some(why)) => VerifiedRun { why: Some(why.to_owned()), ..empty(Verdict::NotComparable) },
+            (None, None) => empty(Verdict::Same),
+        };
         let (accepted, unacceptable) = (compared.accepted, compared.unacceptable);
         Ok(Some(Judged { run, accepted, unacceptable, source: None }))
     }

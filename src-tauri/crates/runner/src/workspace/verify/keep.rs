@@ -4,7 +4,7 @@
 //! what it is expected to do. Nothing in it is of this machine.
 
 use std::collections::HashSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::json::from_value;
@@ -16,15 +16,14 @@ use store::{BundleRecord, ImportError};
 
 use super::super::moving::scopes_of;
 use super::super::{Workspace, export_format};
-use super::run_file::{Lines, RunFile, Source};
+use super::run_file::{Lines, RUN_FILE_END, RunFile, Source};
 use crate::core::fault::Fault;
+use crate::core::unfinished_files::remove_leftovers_beside;
 use crate::run::replay::{ReplayedCode, replay};
 use crate::views::{Kept, RequestRow, RunFileRow};
 
 /// Who runs a request that is in a file.
 const OWNER: &str = "kept";
-/// How the names of such files end.
-const RUN_FILE_END: &str = ".run";
 
 impl Workspace {
     /// Writes a request into a `.run` file. A file that is there is replaced only where `replace` says so, and never
@@ -44,6 +43,7 @@ impl Workspace {
             // If this fails, the write fails, too, and says why.
             let _ = std::fs::create_dir(folder);
         }
+        remove_leftovers_beside(&[file.to_owned()], RUN_FILE_END);
         export_format::put(file, replace, text.as_bytes())?;
         Ok(Kept { file: file.display().to_string(), bytes: text.len() as u64 })
     }
@@ -53,7 +53,7 @@ impl Workspace {
         let mut files = Vec::new();
         collect_run_files(&self.dir, &mut files);
         files.sort();
-        let row = |file: std::path::PathBuf| {
+        let row = |file: PathBuf| {
             let shown = file.strip_prefix(&self.dir).unwrap_or(&file).display().to_string();
             match RunFile::read_label(&file) {
                 Ok(label) => {
@@ -134,7 +134,7 @@ impl Workspace {
 const MOST_FOLDERS: usize = 20_000;
 const MOST_FILES: usize = 20_000;
 
-fn collect_run_files(root: &Path, files: &mut Vec<std::path::PathBuf>) {
+fn collect_run_files(root: &Path, files: &mut Vec<PathBuf>) {
     let mut folders = vec![root.to_owned()];
     let mut looked = 0;
     while let Some(folder) = folders.pop() {

@@ -44,6 +44,8 @@ use line_reader::{LineReader, Wrong};
 use long_values::{LongValues, NOT_COUNTED, Reading};
 use parsed::Parsed;
 
+/// How the names of such files end.
+pub(super) const RUN_FILE_END: &str = ".run";
 /// What the first line says of every such file.
 const NAME: &str = "run";
 /// The format this version writes, and the newest it reads.
@@ -262,7 +264,8 @@ impl RunFile {
                 return Ok(None);
             }
             if number > 1 && !line.trim().is_empty() {
-                read.line(line, number, &label, &placed, limits).map_err(|what| (number, what))?;
+                let read_line = read.line(line, number, &label, &placed, limits);
+                read_line.map_err(|fault| (fault.line.unwrap_or(number), fault.what))?;
             }
             if number == above {
                 break;

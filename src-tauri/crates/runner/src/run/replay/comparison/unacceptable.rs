@@ -11,6 +11,8 @@ pub(crate) enum Unacceptable {
     Question,
     /// The action refuses the recorded input, or makes another one of it.
     Input,
+    /// The request ends otherwise, and the root block of its action does not end.
+    End,
 }
 
 impl Unacceptable {
@@ -30,6 +32,10 @@ impl Unacceptable {
             Unacceptable::Input => {
                 "it cannot be accepted: the action does not take the recorded input as it is any more; run it again \
                  live with an input of today and keep that run"
+            }
+            Unacceptable::End => {
+                "it cannot be accepted: the request ends otherwise, and the root block of its action does not end; run \
+                 it again live and keep that run"
             }
         }
     }

@@ -5,26 +5,39 @@
 //! so an event is held against those before it. Must not refuse what an engine has recorded: where the lines before do
 //! not say it for certain, a rule is silent.
 
+mod effect_numbers;
+mod executions;
+mod paths;
+mod resumes;
+mod scopes;
 mod sums;
+mod versions;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::effects::EffectKind;
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{Event, EventKind, Recorded, Seq};
 use engine::loading::LOAD;
 use engine::operation::Operation;
 use engine::path::ROOT;
 use engine::scope::ScopeKey;
 use serde_json::{Map, Value};
 
+use super::line_reader::LineFault;
+use effect_numbers::EffectNumbers;
+use executions::Executions;
+use resumes::Resumes;
+use scopes::Owners;
 use sums::Sums;
+use versions::{Versions, Writes};
 
 /// The events of a file, as far as they were read.
 #[derive(Default)]
 pub(super) struct Read {
     requests: HashMap<Arc<str>, Request>,
     sums: Sums,
+    versions: Versions,
 }
 
 /// What was read of one request.
@@ -37,24 +50,51 @@ struct Request {
     effects: HashMap<Seq, (EffectKind, Option<Arc<str>>)>,
     /// The first event of each block and hook.
     begun: HashMap<Arc<str>, Seq>,
+    /// The newest block that began: its line and its path.
+    newest: Option<(usize, Arc<str>)>,
+    /// The events that have a value others may refer to.
+    values: HashSet<Seq>,
+    /// The lines of blocks that ended without one.
+    without_value: HashMap<Seq, usize>,
+    was_resumed: bool,
+    /// `None` of a fork, whose beginning is that of another request, and of one that another program recorded.
+    alone: Option<Alone>,
+}
+
+/// What was read of a request that has all of its events itself.
+struct Alone {
+    owners: Owners,
+    executions: Executions,
+    effects: EffectNumbers,
+    resumes: Resumes,
+    writes: Writes,
 }
 
 type Rule = fn(&Read, &Arc<str>, &Event) -> Result<(), String>;
 
 /// In the order in which they are asked: numbers first, because the others look events up by them.
-const RULES: [Rule; 5] =
-    [follows_the_event_before, begins_once, ends_what_began, is_of_a_block_that_began, value_fits_its_operation];
+const RULES: [Rule; 8] = [
+    follows_the_event_before,
+    begins_once,
+    has_its_path,
+    ends_what_began,
+    is_of_a_block_that_began,
+    refers_to_a_value,
+    value_fits_its_operation,
+    is_in_its_form,
+];
 
 impl Read {
     /// Reads a record.
-    pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>) {
-        self.sums.record(scope, version, state);
+    pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>, number: usize) {
+        self.sums.record(scope, version, state, number);
+        self.versions.record(scope, version, number);
     }
 
-    /// Holds the next event of a request against what was read, and reads it.
-    pub(super) fn event(&mut self, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    /// Holds the next event of a request against what was read, and reads it. `number` is that of its line.
+    pub(super) fn event(&mut self, request: &Arc<str>, event: &Event, number: usize) -> Result<(), LineFault> {
         RULES.iter().try_for_each(|rule| rule(self, request, event))?;
-        self.sums.event(event)?;
+        self.sums.event(event, number)?;
         // Only earlier lines are followed, so that origins cannot form a cycle.
         let known_origin = |origin: &str| self.requests.get_key_value(origin).map(|(origin, _)| origin.clone());
         let from = match &event.kind {
@@ -66,12 +106,35 @@ impl Read {
         let known = self.requests.entry(request.clone()).or_default();
         known.from = known.from.take().or(from);
         known.last = event.seq;
+        if let Some(owners) = Owners::of(request, &event.kind, number).filter(|_| event.seq == 1) {
+            known.alone = Some(Alone::of(owners));
+        }
+        match &event.kind {
+            // Earlier versions recorded again what they took from the log.
+            EventKind::RequestResumed { keeps_ended: false, .. } => known.alone = None,
+            EventKind::RequestResumed { .. } => known.was_resumed = true,
+            _ => {}
+        }
+        match &mut known.alone {
+            Some(alone) => {
+                alone.event(event, number, known.was_resumed)?;
+                let of = (request, known.was_resumed);
+                self.versions.event(&mut alone.writes, of, event, number)?;
+            }
+            None => self.versions.event_of_fork(request, event, number),
+        }
+        if has_value(&event.kind) {
+            known.values.insert(event.seq);
+        } else if let EventKind::BlockFinished { .. } = &event.kind {
+            known.without_value.insert(event.seq, number);
+        }
         match &event.kind {
             EventKind::EffectStarted { effect, .. } => {
                 known.effects.insert(event.seq, (*effect, event.path.clone()));
             }
             EventKind::BlockStarted { .. } | EventKind::HookStarted { .. } => {
                 let path = event.path.clone().unwrap_or_default();
+                known.newest = Some((number, path.clone()));
                 known.begun.entry(path).or_insert(event.seq);
             }
             _ => {}
@@ -112,6 +175,20 @@ impl Read {
     }
 }
 
+impl Alone {
+    fn of(owners: Owners) -> Alone {
+        let (executions, effects, resumes, writes) = Default::default();
+        Alone { owners, executions, effects, resumes, writes }
+    }
+
+    fn event(&mut self, event: &Event, number: usize, was_resumed: bool) -> Result<(), LineFault> {
+        self.resumes.event(event, number)?;
+        self.executions.event(event)?;
+        self.owners.check(event, &self.executions)?;
+        self.effects.event(event, number, !was_resumed)
+    }
+}
+
 /// Each request counts its events from 1; a fork goes on from where it left the other request.
 fn follows_the_event_before(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
     let known = read.requests.get(request);
@@ -133,6 +210,10 @@ fn begins_once(_: &Read, request: &Arc<str>, event: &Event) -> Result<(), String
         )),
         _ => Ok(()),
     }
+}
+
+fn has_its_path(_: &Read, _: &Arc<str>, event: &Event) -> Result<(), String> {
+    paths::has_its_path(event)
 }
 
 /// `started` of an effect's end names the begin of that effect.
@@ -168,7 +249,74 @@ fn is_of_a_block_that_began(read: &Read, request: &Arc<str>, event: &Event) -> R
     if read.has_begun(request, path) {
         return Ok(());
     }
-    Err(format!("no earlier line starts block {path}: add its block_started event before this line"))
+    let newest = read.requests.get(request).and_then(|known| known.newest.as_ref());
+    let newest = newest.map(|(line, path)| format!("; the newest block before it, in line {line}, is {path}"));
+    Err(format!(
+        "no earlier line starts block {path}: add its block_started event before this line{}",
+        newest.unwrap_or_default()
+    ))
+}
+
+/// Returns whether an event has a value that later ones may refer to.
+fn has_value(kind: &EventKind) -> bool {
+    matches!(
+        kind,
+        EventKind::RequestStarted { .. }
+            | EventKind::InputEdited { .. }
+            | EventKind::BlockInput { .. }
+            | EventKind::BlockFinished { output: Some(_), .. }
+            | EventKind::OutputEdited { .. }
+    )
+}
+
+/// `of` names an earlier event that has a value.
+fn refers_to_a_value(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    let named = match &event.kind {
+        EventKind::BlockStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
+        EventKind::BlockFinished { output, .. } | EventKind::RequestFinished { output, .. } => output.as_ref(),
+        _ => None,
+    };
+    let Some(Recorded::Of(of)) = named else { return Ok(()) };
+    // The first events of a fork are those of another request.
+    let Some(known) = read.requests.get(request).filter(|known| known.from.is_none()) else { return Ok(()) };
+    if known.values.contains(of) {
+        return Ok(());
+    }
+    let why = match known.without_value.get(of) {
+        Some(line) => format!("and line {line}, which is that event, has none"),
+        None => "which is no earlier event with one".to_owned(),
+    };
+    Err(format!("it has the value of event {of}, {why}"))
+}
+
+/// A first state is an object, an increment has its sums, and a time zone is known.
+fn is_in_its_form(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), String> {
+    // Earlier versions wrote no sums of what they repeated at a resume.
+    let has_sums = || read.requests.get(request).is_some_and(|known| known.alone.is_some());
+    match &event.kind {
+        EventKind::StateInitialized { state, .. } if !state.is_object() => {
+            Err(format!("\"state\" is {}: it is an object with the fields of the state", kind_of(state)))
+        }
+        EventKind::StateChanged { operation: Operation::Increment { .. }, value: None, .. } if has_sums() => {
+            Err("\"value\" is missing: an increment has the sum of each of its fields".to_owned())
+        }
+        EventKind::RequestStarted { time_zone: Some(zone), .. } if !script::is_time_zone(zone) => {
+            Err(format!("\"timeZone\" is \"{zone}\", which is no time zone: write its name, as \"Europe/Berlin\""))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// The kind of a value, for people.
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "a boolean",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a text",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    }
 }
 
 /// Only an increment has a value, and that has a number for each of its fields.

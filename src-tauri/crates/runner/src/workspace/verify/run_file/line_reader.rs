@@ -5,6 +5,27 @@ use std::io::BufRead;
 /// The number of a line, from 1, and what is wrong there.
 pub(super) type Wrong = (usize, String);
 
+/// What is wrong with a line.
+#[derive(Debug)]
+pub(super) struct LineFault {
+    /// The line, if it is an earlier one than the line that was read.
+    pub(super) line: Option<usize>,
+    pub(super) what: String,
+}
+
+impl LineFault {
+    /// What is wrong with an earlier line.
+    pub(super) fn at(line: usize, what: String) -> LineFault {
+        LineFault { line: Some(line), what }
+    }
+}
+
+impl From<String> for LineFault {
+    fn from(what: String) -> LineFault {
+        LineFault { line: None, what }
+    }
+}
+
 /// How many bytes are held for the next line, at most.
 const HELD: usize = 64 << 10;
 

@@ -11,6 +11,7 @@ use store::BundleRecord;
 
 use super::contradictions::Read;
 use super::event_fields::kind;
+use super::line_reader::LineFault;
 use super::long_values::Placed;
 use super::{Lines, RunLabel};
 use crate::core::config::Limits;
@@ -57,13 +58,13 @@ impl Parsed {
         label: &RunLabel,
         placed: &Placed,
         limits: &Limits,
-    ) -> Result<(), String> {
+    ) -> Result<(), LineFault> {
         let value: Value = parse_line(line, limits.depth + export_format::ENVELOPE_DEPTH)?;
         let value = placed.put_into(value)?;
         if let Some(unknown) = unknown_of_line(&value) {
-            return Err(unknown);
+            return Err(unknown.into());
         }
-        let none = || format!("this is none of {LINES}");
+        let none = || LineFault::from(format!("this is none of {LINES}"));
         let Value::Object(mut fields) = value else { return Err(none()) };
         // What may be long is moved, and the rest is read.
         if let Some(event) = fields.shift_remove("event") {
@@ -72,14 +73,16 @@ impl Parsed {
             };
             self.event(head, event, number, label)
         } else if fields.contains_key("record") {
-            let state = fields.shift_remove("state");
-            let (Some(Value::Object(state)), Ok(head)) = (state, from_value(Value::Object(fields))) else {
-                return Err(none());
+            let state = match fields.shift_remove("state") {
+                Some(Value::Object(state)) => state,
+                Some(_) => return Err("\"state\" of a record is an object with its fields".to_owned().into()),
+                None => return Err(none()),
             };
-            self.record(head, state, number)
+            let Ok(head) = from_value(Value::Object(fields)) else { return Err(none()) };
+            Ok(self.record(head, state, number)?)
         } else {
             match (fields.shift_remove("did"), fields.shift_remove("expected")) {
-                (Some(did), Some(Value::String(path))) => self.expected(path.into(), did),
+                (Some(did), Some(Value::String(path))) => Ok(self.expected(path.into(), did)?),
                 _ => Err(none()),
             }
         }
@@ -92,7 +95,7 @@ impl Parsed {
                 "version {version} of the record of {scope} is in line {first} already: remove one of them"
             ));
         }
-        self.read.record(&scope, version, &state);
+        self.read.record(&scope, version, &state, number);
         self.pieces.push(BundleRecord::Record { scope, version, state });
         Ok(())
     }
@@ -103,11 +106,11 @@ impl Parsed {
         event: Map<String, Value>,
         number: usize,
         label: &RunLabel,
-    ) -> Result<(), String> {
+    ) -> Result<(), LineFault> {
         let EventHead { at, attempt, path, request, seq } = head;
         let request = request.unwrap_or_else(|| label.request.as_str().into());
         let event = Box::new(Event { seq, at, path, attempt, kind: kind(event)? });
-        self.read.event(&request, &event)?;
+        self.read.event(&request, &event, number)?;
         self.lines.events.insert((request.clone(), seq), number);
         self.pieces.push(BundleRecord::Event { request, event });
         self.events += 1;
@@ -134,7 +137,7 @@ impl Parsed {
         if !self.read.has(&label.request) {
             return Err(format!("the file is of request \"{}\", and no event of it is there", label.request));
         }
-        fits(label, &self.pieces)
+        fits(label, &self.pieces, &self.lines)
     }
 }
 
@@ -159,15 +162,15 @@ fn unknown_of_line(value: &Value) -> Option<String> {
 
 /// Checks that the first line says of the request what its events say. A request that failed and was resumed has ended
 /// twice: the last end counts.
-fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
+fn fits(label: &RunLabel, pieces: &[BundleRecord], lines: &Lines) -> Result<(), String> {
     let (mut flow_began, mut began, mut ended) = (None, None, None);
     for piece in pieces {
         match piece {
             BundleRecord::Event { request, event } if **request == *label.request => match &event.kind {
                 EventKind::RequestStarted { flow, action, .. } => {
-                    (flow_began, began) = (Some(&**flow), Some(&**action));
+                    (flow_began, began) = (Some((&**flow, event.seq)), Some((&**action, event.seq)));
                 }
-                EventKind::RequestFinished { status, .. } => ended = Some(status.as_str()),
+                EventKind::RequestFinished { status, .. } => ended = Some((status.as_str(), event.seq)),
                 EventKind::RequestResumed { .. } => ended = None,
                 _ => {}
             },
@@ -181,9 +184,11 @@ fn fits(label: &RunLabel, pieces: &[BundleRecord]) -> Result<(), String> {
     }
     let said = [("flow", &label.flow, flow_began), ("action", &label.action, began), ("status", &label.status, ended)];
     for (name, said, is) in said {
-        if let Some(is) = is.filter(|is| is != said) {
+        if let Some((is, seq)) = is.filter(|(is, _)| is != said) {
+            let line = lines.events.get(&(label.request.as_str().into(), seq)).map(|line| format!(" (line {line})"));
             return Err(format!(
-                "the {name} is \"{said}\" here, and \"{is}\" in the events of the request: write the same in both"
+                "the {name} is \"{said}\" here, and \"{is}\" in the events of the request{}: write the same in both",
+                line.unwrap_or_default()
             ));
         }
     }

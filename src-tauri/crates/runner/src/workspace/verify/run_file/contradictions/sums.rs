@@ -26,6 +26,8 @@ struct Known {
     /// The execution that writes it, if its writes are seen at once: of a second one it is not known what was undone.
     writer: Option<Writer>,
     fields: HashMap<String, Field>,
+    /// The newest line that says something of it.
+    line: usize,
 }
 
 /// The path and the attempt of an execution.
@@ -48,7 +50,7 @@ impl Field {
 }
 
 /// Returns whether operations before an event may be undone by it.
-fn may_undo(kind: &EventKind) -> bool {
+pub(super) fn may_undo(kind: &EventKind) -> bool {
     match kind {
         EventKind::CallbackReturned { superseded, memoized, .. } => *memoized || !superseded.is_empty(),
         EventKind::CommitRefused { .. } => true,
@@ -58,25 +60,25 @@ fn may_undo(kind: &EventKind) -> bool {
 
 impl Sums {
     /// Reads a record: its state before the next event.
-    pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>) {
+    pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>, line: usize) {
         if self.running > 0 {
             // A block that runs may have seen the state before.
             self.states.remove(scope);
             return;
         }
         let fields = state.iter().map(|(name, value)| (name.clone(), Field::of(value))).collect();
-        self.states.insert(scope.clone(), Known { version, writer: None, fields });
+        self.states.insert(scope.clone(), Known { version, writer: None, fields, line });
     }
 
     /// Checks an event against the known states, then applies it.
-    pub(super) fn event(&mut self, event: &Event) -> Result<(), String> {
+    pub(super) fn event(&mut self, event: &Event, line: usize) -> Result<(), String> {
         match &event.kind {
             EventKind::RequestStarted { .. } => self.running += 1,
             EventKind::RequestFinished { .. } => self.running = self.running.saturating_sub(1),
-            EventKind::StateInitialized { scope, state, .. } => self.first_state(scope, state),
+            EventKind::StateInitialized { scope, state, .. } => self.first_state(scope, state, line),
             EventKind::StateChanged { scope, operation, value, version } => {
                 let writer = (event.path.clone(), event.attempt);
-                return self.operation((scope, *version), operation, value.as_ref(), writer);
+                return self.operation((scope, *version, line), operation, value.as_ref(), writer);
             }
             kind if may_undo(kind) => self.states.clear(),
             _ => {}
@@ -84,19 +86,21 @@ impl Sums {
         Ok(())
     }
 
-    fn first_state(&mut self, scope: &ScopeKey, state: &Value) {
+    fn first_state(&mut self, scope: &ScopeKey, state: &Value, line: usize) {
         let fields = state.as_object().into_iter().flatten().map(|(name, value)| (name.clone(), Field::of(value)));
         if !scope.kind.is_durable() {
-            self.states.insert(scope.clone(), Known { version: 0, writer: None, fields: fields.collect() });
+            let known = Known { version: 0, writer: None, fields: fields.collect(), line };
+            self.states.insert(scope.clone(), known);
         } else if let Some(known) = self.states.get_mut(scope) {
             // The defaults of fields that the record does not have.
             fields.for_each(|(name, field)| _ = known.fields.entry(name).or_insert(field));
+            known.line = line;
         }
     }
 
     fn operation(
         &mut self,
-        (scope, version): (&ScopeKey, u64),
+        (scope, version, line): (&ScopeKey, u64, usize),
         operation: &Operation,
         value: Option<&Value>,
         writer: Writer,
@@ -111,6 +115,7 @@ impl Sums {
         }
         let Some(known) = self.states.get_mut(scope) else { return Ok(()) };
         (known.version, known.writer) = (version, Some(writer));
+        let before_line = std::mem::replace(&mut known.line, line);
         let mut put = |name: &str, value: &Value| _ = known.fields.insert(name.to_owned(), Field::of(value));
         match operation {
             Operation::Patch { fields } | Operation::Atomic { fields } => {
@@ -136,7 +141,7 @@ impl Sums {
                     if !equal(&sum, said) {
                         return Err(format!(
                             "the sum of \"{name}\" is {said} in \"value\": it was {} before, and {amount} is added, so \
-                             it is {sum}",
+                             it is {sum}; line {before_line} is the last one about this state",
                             engine::json::number(before)
                         ));
                     }

@@ -1,0 +1,98 @@
+//! Files that are written beside their place, and then put there: `NAME.PID.part`.
+//!
+//! A process that is killed leaves one behind. A file is locked while it is written, so one without a lock is a
+//! leftover.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+
+/// How the names of such files end.
+const END: &str = ".part";
+
+/// A file that is being written. It is removed with the value, unless it was put in its place.
+pub(crate) struct UnfinishedFile {
+    pub(crate) path: PathBuf,
+    /// Held locked.
+    pub(crate) file: File,
+}
+
+impl UnfinishedFile {
+    /// Creates the file beside a place.
+    pub(crate) fn beside(place: &Path) -> io::Result<UnfinishedFile> {
+        let mut name = place.as_os_str().to_owned();
+        name.push(format!(".{}{END}", std::process::id()));
+        let path = PathBuf::from(name);
+        loop {
+            let file = File::create_new(&path)?;
+            // Without locks, as on some network file systems, another process may remove it; then writing fails.
+            let _ = file.try_lock();
+            // Another process may have removed it before it was locked.
+            if path.exists() {
+                return Ok(UnfinishedFile { path, file });
+            }
+        }
+    }
+}
+
+impl Drop for UnfinishedFile {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_file(&self.path);
+    }
+}
+
+/// Removes what killed processes left in the folders of these files, beside those whose names end in `ending`. What
+/// cannot be removed stays.
+pub(crate) fn remove_leftovers_beside(files: &[PathBuf], ending: &str) {
+    // A link is written where it leads to.
+    let place = |file: &PathBuf| std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
+    let folders: HashSet<PathBuf> = files.iter().filter_map(|file| Some(place(file).parent()?.to_owned())).collect();
+    folders.iter().for_each(|folder| remove_leftovers(folder, ending));
+}
+
+fn remove_leftovers(folder: &Path, ending: &str) {
+    let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_leftover = name.to_str().is_some_and(|name| is_unfinished(name, ending));
+        if !is_leftover || !entry.file_type().is_ok_and(|kind| kind.is_file()) {
+            continue;
+        }
+        let path = entry.path();
+        if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+            let _ = std::fs::remove_file(path);
+        }
+    }
+}
+
+/// Whether a name is `NAME.PID.part`, of a place whose name ends in `ending`.
+fn is_unfinished(name: &str, ending: &str) -> bool {
+    let place = name.strip_suffix(END).and_then(|rest| rest.rsplit_once('.'));
+    place.is_some_and(|(place, id)| {
+        place.ends_with(ending) && !id.is_empty() && id.bytes().all(|byte| byte.is_ascii_digit())
+    })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_leftover_is_removed_and_a_file_that_is_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let others = ["a.run", "a.run.part", "a.run.x.part", "a.txt.7.part"];
+        for name in others.iter().chain(&["a.run.7.part"]) {
+            std::fs::write(at(name), "x").unwrap();
+        }
+        let written = UnfinishedFile::beside(&at("b.run")).unwrap();
+        remove_leftovers_beside(&[at("b.run")], ".run");
+        assert!(others.iter().all(|name| at(name).exists()) && written.path.exists());
+        assert!(!at("a.run.7.part").exists());
+        let path = written.path.clone();
+        drop(written);
+        assert!(!path.exists());
+    }
+}
