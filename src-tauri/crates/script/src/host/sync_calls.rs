@@ -33,22 +33,22 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     if op == "digest" {
         return crate::host::digest::digest(payload);
     }
-    if op == "locale" {
-        let zone = || shared.load_time.foreign_zone().map_or_else(time_zone::own_time_zone, str::to_owned);
-        return Ok(if payload == "zone" { Some(zone()) } else { crate::host::locale::data(payload) });
-    }
-    if op == "zone" {
-        return Ok(shared.load_time.foreign_zone().map(str::to_owned));
-    }
-    if op == "zone_changes" {
-        let of_run = shared.load_time.foreign_zone().map_or_else(time_zone::own_time_zone, str::to_owned);
-        return Ok(time_zone::changes(payload, &of_run).map(|changes| changes.to_string()));
-    }
-    if op == "zone_offset" {
-        let zone = shared.load_time.foreign_zone().unwrap_or("UTC");
-        let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
-        // Of a zone that is unknown here local time is UTC.
-        return Ok(Some(time_zone::offset_minutes(zone, ms).unwrap_or(0).to_string()));
+    let zone = || shared.load_time.zone();
+    match op {
+        "locale" if payload == "zone" => return Ok(Some(zone().to_owned())),
+        "locale" => return Ok(crate::host::locale::data(payload)),
+        "zone_changes" => return Ok(time_zone::changes(payload, zone()).map(|changes| changes.to_string())),
+        "zone_offset" | "zone_offset_of_local" => {
+            let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
+            // The local time of a zone that is unknown here is UTC.
+            let found = if op == "zone_offset" {
+                time_zone::offset(zone(), ms).map_or_else(|| "[0,null,null]".to_owned(), |found| found.to_string())
+            } else {
+                time_zone::offset_of_local(zone(), ms).unwrap_or(0).to_string()
+            };
+            return Ok(Some(found));
+        }
+        _ => {}
     }
     if op == "process" {
         return Ok(Some(json!({ "env": shared.load_time.env(), "cwd": shared.trace.workspace() }).to_string()));

@@ -38,7 +38,7 @@ const PlainDate = Date;
 const localTime = localToRun(PlainDate);
 const RecordedDate = new Proxy(PlainDate, {
   construct(target, args: unknown[], derived) {
-    const time = args.length === 0 ? now() : localTime?.(args);
+    const time = args.length === 0 ? now() : localTime(args);
     return Reflect.construct(target, time === undefined ? args : [time], derived) as object;
   },
   apply() {
