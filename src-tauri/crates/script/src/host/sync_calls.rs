@@ -235,7 +235,16 @@ fn without_block(shared: &Shared, op: &str, token: u32, payload: &str) -> Result
     match sync_effect(op, payload) {
         Some(effect) if token == LOAD_TOKEN => Ok(Some(encode_sync_effect(&shared.load_time.draw(effect)))),
         Some(effect) => Ok(Some(encode_sync_effect(&effect.placeholder()))),
-        None if op == "log" => Ok(None),
+        None if op == "log" => {
+            let asked = parse(payload).map_err(|error| error.to_string())?;
+            if let Some(cx) = shared.late.borrow().get(&token) {
+                cx.log(
+                    asked[0].as_str().unwrap_or("log"),
+                    shared.trace.map_text(asked[1].as_str().unwrap_or_default()),
+                );
+            }
+            Ok(None)
+        }
         None if token == LOAD_TOKEN => Err("a file cannot ask for this while it loads; ask inside a block".to_owned()),
         None => Err("the block has ended; await what it starts before it returns".to_owned()),
     }

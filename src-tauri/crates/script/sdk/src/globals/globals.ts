@@ -80,6 +80,10 @@ function ownTimers(): Timers {
 function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats: boolean, args: unknown[]): number {
   const own = ownTimers();
   const id = ++own.newest;
+  if (requestSignal.aborted) {
+    console.warn('a timer was dropped, because the request was aborted and waits for nothing');
+    return id;
+  }
   const token = currentToken();
   const code = currentCode();
   own.pending.add(id);
