@@ -154,7 +154,8 @@ export default defineFlow({ kind: "local", actions: { all: { block: handler({ na
         ),
     ] {
         let place = Place::with_flow(FLOW).variable("TZ", zone);
-        let ran = place.get(&format!("run local all --user ada --request r --input {}", times.to_string().replace(' ', "")));
+        let ran =
+            place.get(&format!("run local all --user ada --request r --input {}", times.to_string().replace(' ', "")));
         assert_eq!(ran["output"], wanted, "{zone}");
         let place = place.variable("TZ", "Asia/Tokyo");
         assert_eq!(place.get("replay r")["identical"], true, "{zone}");
