@@ -191,3 +191,18 @@ export default defineFlow({ kind: "intl", actions: { all: { block: handler({ nam
     ];
     assert_eq!(ran["output"], json!(wanted), "{ran:#}");
 }
+
+/// The space before `AM` is an ordinary one in a text, as in Node.js, and a narrow one in its parts.
+#[test]
+fn a_time_has_the_spaces_of_node() {
+    const FLOW: &str = r#"
+const at = new Date(Date.UTC(2026, 6, 1, 12));
+const format = new Intl.DateTimeFormat("en-US", { timeStyle: "short", timeZone: "UTC" });
+export default defineFlow({ kind: "spaces", actions: { all: { block: handler({ name: "all", execute: async () => [
+  format.format(at), at.toLocaleTimeString("en-US", { timeZone: "UTC" }), [at].map(format.format)[0], format.format === format.format,
+  format.formatToParts(at).map((part) => part.value).join("").includes("\u202f"),
+] }) } } });
+"#;
+    let ran = Place::with_flow(FLOW).get("run spaces all --user ada");
+    assert_eq!(ran["output"], json!(["12:00 PM", "12:00:00 PM", "12:00 PM", true, true]), "{ran:#}");
+}
