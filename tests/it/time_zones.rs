@@ -81,6 +81,7 @@ fn a_zone_may_be_named_as_for_the_c_library() {
         let place = Place::with_flow(FLOW).variable("TZ", zone);
         let ran = place.get("run zones all --user ada --request r");
         assert_eq!(ran["output"]["fields"], json!([2026, 6, 3, 23, 30, 15, 5]), "{zone}");
+        assert!(!place.ask("run zones all --user ada").stderr.contains("warning"), "{zone}");
         assert_eq!((&ran["output"]["offsets"][0], &ran["output"]["offsets"][1]), (&json!(240), &json!(300)), "{zone}");
         assert_eq!(place.get("replay r")["identical"], true, "{zone}");
     }
@@ -91,7 +92,9 @@ fn an_unknown_zone_is_utc() {
     // The last one is a rule whose hours are out of range.
     for zone in ["Mars/Base", "XYZ-25"] {
         let place = Place::with_flow(FLOW).variable("TZ", zone);
-        let ran = place.get("run zones all --user ada --request r");
+        let answer = place.ask("run zones all --user ada --request r");
+        assert!(answer.stderr.contains(&format!("warning: TZ is \"{zone}\", which names no time zone")), "{answer}");
+        let ran = answer.json();
         assert_eq!((&ran["output"]["fields"][3], &ran["output"]["intl"][0]), (&json!(3), &json!("UTC")), "{ran:#}");
         assert_eq!(place.get("events r")[0]["payload"]["timeZone"], "UTC", "{zone}");
     }

@@ -20,17 +20,22 @@ const CALENDAR_CYCLE: i64 = 146_097 * 86_400;
 /// which takes what it does not know for UTC.
 pub fn own_time_zone() -> String {
     match std::env::var("TZ") {
-        Ok(set) => named(&set),
+        Ok(set) => named(&set).unwrap_or(UTC).to_owned(),
         Err(_) => iana_time_zone::get_timezone().unwrap_or_else(|_| UTC.to_owned()),
     }
 }
 
-fn named(set: &str) -> String {
+/// Returns the value of `TZ` if it names no time zone, so that local time is UTC.
+pub fn unknown_time_zone() -> Option<String> {
+    std::env::var("TZ").ok().filter(|set| !set.is_empty() && named(set).is_none())
+}
+
+fn named(set: &str) -> Option<&str> {
     let set = set.strip_prefix(':').unwrap_or(set);
     let name = set.split_once("/zoneinfo/").map_or(set, |(_, name)| name);
     // Names of files: the C library tells small letters from capital ones.
     let is_known = zone(name).is_some_and(|found| found.iana_name().is_none_or(|known| known == name));
-    if name.is_empty() || !is_known { UTC.to_owned() } else { name.to_owned() }
+    (is_known && !name.is_empty()).then_some(name)
 }
 
 /// Returns this machine's time zone, as [`own_time_zone`] names it.
@@ -195,7 +200,7 @@ mod tests {
             // More hours than a rule may have.
             ("XYZ-25", "UTC"),
         ] {
-            assert_eq!(named(set), name, "{set}");
+            assert_eq!(named(set).unwrap_or(UTC), name, "{set}");
         }
     }
 
