@@ -77,8 +77,8 @@ pub(crate) fn offset(name: &str, ms: f64) -> Option<Value> {
 }
 
 /// Returns how many milliseconds local time is ahead of UTC if clocks show this local time, which is counted as if it
-/// were UTC. Of two such instants the earlier one counts; if there is none, the offset is that before the change. `None`
-/// if the zone is unknown here.
+/// were UTC. Of two such instants the earlier one counts; if there is none, the offset is that before the change.
+/// `None` if the zone is unknown here.
 pub(crate) fn offset_of_local(name: &str, wall: f64) -> Option<i64> {
     let zone = zone(name)?;
     let (seconds, _) = within((wall / 1000.0).floor() as i64);

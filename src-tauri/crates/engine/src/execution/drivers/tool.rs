@@ -55,8 +55,8 @@ pub fn edited_call(
     fields
 }
 
-/// Records the end of a call: the fields of its output, or its error. `edited` are the fields of the call if it ran with
-/// other arguments than its item has.
+/// Records the end of a call: the fields of its output, or its error. `edited` are the fields of the call if it ran
+/// with other arguments than its item has.
 pub fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>, edited: Option<Value>) {
     let (status, mut patch) = match ended {
         Ok(patch) => (ItemStatus::Completed, patch),
