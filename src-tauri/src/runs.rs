@@ -48,6 +48,9 @@ fn begin(
     for warning in workspace.load_warnings(flow)? {
         tell(&format!("warning: {}", print::place(&warning)));
     }
+    if let Some(zone) = workspace.unknown_time_zone() {
+        tell(&format!("warning: TZ is \"{zone}\", which names no time zone: local times are UTC"));
+    }
     let running = begin().map_err(|fault| match fault {
         // A flow or an action that does not exist is bad input, like an argument that does not exist.
         Fault::NotFound { .. } => Stop { fault, code: exit::USAGE },

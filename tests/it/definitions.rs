@@ -143,6 +143,26 @@ const CASES: &[(&str, &[&str])] = &[
          export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
         &["session state", "\"l[]\"", "string by block \"one\"", "number by block \"two\""],
     ),
+    // Ranges that exclude each other, of two declarations and of one.
+    (
+        "const one = handler({ name: 'one', sessionStateSchema: z.object({ n: z.number().min(10) }), execute: () => 1 });\n\
+         const two = /*!*/handler({ name: 'two', sessionStateSchema: z.object({ n: z.number().max(5) }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { a: { block: one }, b: { block: two } } });",
+        &[
+            "session state",
+            "\"n\"",
+            "number with minimum 10 by block \"one\"",
+            "number with maximum 5 by block \"two\"",
+        ],
+    ),
+    (
+        "const one = /*!*/handler({ name: 'one', sessionStateSchema: z.object({ p: z.object({ t: z.string().min(3).max(2) }) }), execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { a: { block: one } } });",
+        &[
+            "session state field \"p.t\" is declared as string with minLength 3 and maxLength 2 by block \"one\"",
+            "no value is valid",
+        ],
+    ),
     // Resources that cannot both be had.
     (
         "const one = handler({ name: 'one', resources: { d: defineResource({ scope: 'session' }) }, execute: () => 1 });\n\

@@ -125,3 +125,39 @@ fn an_input_that_nothing_would_read_is_refused() {
     refused(&place, "fork r --at root/step:thank --input 1", 6, "no block began at path \"root/step:thank\"");
     refused(&place, "fork r --action-input 1 --at root/step:pay", 2, "cannot be used with");
 }
+
+/// The item of a tool call has the arguments that ran; those of the model stand beside them, as after an answer.
+#[test]
+fn the_item_of_a_tool_has_the_arguments_that_ran() {
+    const FLOW: &str = r#"
+const pay = handler({ name: "pay", description: "pays", inputSchema: z.object({ amount: z.number() }), execute: ({ amount }: any) => {
+  if (amount > 100) throw new Error(`too much: ${amount}`);
+  return { paid: amount };
+} });
+const bot = generator({ name: "bot", model: "tiny", prompt: "Pay.", tools: [pay] });
+const chain = sequencer({ name: "chain", inputSchema: z.any() });
+export default defineFlow({ kind: "main", actions: { ask: { block: bot }, step: { block: chain.step(pay.asTool()) } } });
+"#;
+    let script = json!({ "generators": { "bot": [
+        { "toolCalls": [{ "name": "pay", "args": { "amount": 5 } }] }, { "text": "done" },
+    ] } });
+    let place = Place::with_flow(FLOW).file("flows/main.mock.json", &script.to_string());
+    place.get("run main ask --user ada --request asked --mock --input \"go\"");
+    place.get("run main step --user ada --request stepped --input {\"amount\":5}");
+    for (request, path, amount, status) in [
+        ("asked", "root/tool:pay[0.0]", 7, "completed"),
+        ("asked", "root/tool:pay[0.0]", 700, "failed"),
+        ("stepped", "root/step:pay__as_tool/tool:pay", 7, "completed"),
+        ("stepped", "root/step:pay__as_tool/tool:pay", 700, "failed"),
+    ] {
+        let fork = place.ask(&format!("fork {request} --at {path} --input {{\"amount\":{amount}}}")).json();
+        let id = fork["requestId"].as_str().expect("an id").to_owned();
+        let items = place.get(&format!("items --request {id} --type block_tool_output"));
+        assert_eq!(items.as_array().map(Vec::len), Some(1), "{items:#}");
+        let (item, call) = (&items[0], &items[0]["toolCall"]);
+        assert_eq!(item["status"], status, "{items:#}");
+        assert_eq!(call["arguments"], format!("{{\"amount\":{amount}}}"), "{items:#}");
+        assert_eq!(call["proposedArguments"], "{\"amount\":5}", "{items:#}");
+        assert_eq!(place.get(&format!("replay {id}"))["identical"], true, "{path} {amount}");
+    }
+}

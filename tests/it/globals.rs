@@ -127,3 +127,42 @@ fn a_transient_slot_of_a_state_that_is_kept_is_warned_of() {
     assert_eq!(told, 2, "{checked}");
     assert!(checked.contains("request.stateSchema") && checked.contains("sessionStateSchema"), "{checked}");
 }
+
+/// As in Node.js: dates keep their identity, and errors, patterns and memory are copied as what they are.
+#[test]
+fn a_structured_clone_is_that_of_node() {
+    let place = body(
+        "const date = new Date(5); const bytes = new Uint8Array([1, 2, 3]);
+         const made: any = structuredClone({ date, same: date, bad: new Date(NaN), pattern: /a/gi, error: new TypeError('m', { cause: { x: 1 } }),
+           bytes: bytes.subarray(1), all: bytes, view: new DataView(new ArrayBuffer(4), 1, 2), memory: new ArrayBuffer(3), boxed: Object(true), hole: [1, , 3] });
+         const refused = (value: unknown) => { try { structuredClone(value); return 'copied'; } catch (error: any) { return `${error.name}: ${error.message}`; } };
+         const { error, view } = made;
+         return [made.date === made.same, made.date !== date, made.date instanceof Date, made.date.getTime(), String(made.bad), String(made.pattern),
+           error instanceof TypeError, error.message, error.cause.x, [...made.bytes], made.bytes.buffer === made.all.buffer, view.byteOffset, view.byteLength,
+           made.memory.byteLength, made.boxed instanceof Boolean, made.hole.length, 1 in made.hole,
+           refused(new WeakMap()), refused(Promise.resolve()), refused(Symbol('q'))];",
+    );
+    let wanted = json!([
+        true,
+        true,
+        true,
+        5,
+        "Invalid Date",
+        "/a/gi",
+        true,
+        "m",
+        1,
+        [2, 3],
+        true,
+        1,
+        2,
+        3,
+        true,
+        3,
+        false,
+        "DataCloneError: #<WeakMap> could not be cloned.",
+        "DataCloneError: #<Promise> could not be cloned.",
+        "DataCloneError: Symbol(q) could not be cloned.",
+    ]);
+    assert_eq!(place.get(RUN)["output"], wanted);
+}

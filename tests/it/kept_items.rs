@@ -19,6 +19,20 @@ const tool = handler({ name: "look", description: "looks", inputSchema: z.object
 } });
 const other = handler({ name: "other", description: "is quick", inputSchema: z.object({ n: z.number() }), execute: () => "quick" });
 const bot = generator({ name: "bot", model: "tiny", prompt: "Look.", agentType: "primary", tools: [tool, other] });
+/** Shows a card, which another request of its user makes end. */
+const shows = handler({ name: "shows", execute: async (input: any, ctx: any) => {
+  ctx.emit.component("card", { ok: ctx.user.state.ok }, { key: "one" });
+  ctx.emit.message("beside");
+  for (let i = 0; i < 3; i++) await ctx.runOnce("s" + i, async () => i);
+  await new Promise((done) => setTimeout(done, ctx.user.state.ok ? 1 : 60000));
+  return input;
+} });
+let failed = 0;
+const tries = handler({ name: "tries", retry: { maxAttempts: 2, baseDelayMs: 1 }, execute: (input: any, ctx: any) => {
+  ctx.emit.component("card", { try: ctx.attempt }, { key: "one" });
+  if (failed++ === 0) throw new Error("once more");
+  return input;
+} });
 const types = handler({ name: "types", execute: (_input: any, ctx: any) =>
   ctx.response.getItems().filter((item: any) => item.type.startsWith("suspension")).map((item: any) => [item.type, item.suspensionId, item.message, item.resolution ?? null]) });
 export default defineFlow({
@@ -29,6 +43,8 @@ export default defineFlow({
     killed: { block: chain("top", { container: box }).step(says).step(slow) },
     bot: { block: chain("top").step(bot) },
     looks: { block: chain("top").step(asks).step(types) },
+    keyed: { block: chain("top").step(shows).step(says) },
+    again: { block: chain("top").step(tries) },
     ok: { block: handler({ name: "ok", execute: async (_input: any, ctx: any) => { await ctx.user.patchState({ ok: true }); } }) },
   },
 });
@@ -140,5 +156,45 @@ fn a_replay_sees_the_questions_of_its_request() {
     assert_eq!(seen.len(), 2, "{resumed:#}");
     assert_eq!((&seen[0][0], &seen[1][0]), (&json!("suspension"), &json!("suspension_resume")));
     assert_eq!((&seen[0][2], &seen[1][3]), (&json!("go on?"), &json!("approved")));
+    is_sound(&place);
+}
+
+/// The item of a key that is emitted again after a kill, or by another try, is the same item in the same place.
+#[test]
+fn a_keyed_item_keeps_its_id_and_place() {
+    let place = Place::with_flow(FLOW);
+    let going = place.start("run main keyed --user ada --session s --request r --input 1");
+    place.until("that it pauses", |place| {
+        let begun = place.ask("events r --kind effect_started");
+        (begun.code == Some(0) && begun.json().as_array().is_some_and(|all| all.len() >= 3)).then_some(())
+    });
+    let before = items(&place, "component", SAME);
+    assert_eq!(before.len(), 1);
+    going.kill();
+    place.get("run main ok --user ada --session t");
+    assert_eq!(place.ask("resume r").code, Some(0));
+    assert_eq!(items(&place, "component", SAME), before);
+    let shown = items(&place, "component", &["data", "provenance"]);
+    assert_eq!((&shown[0][0]["ok"], &shown[0][1]["attempt"]), (&json!(true), &json!(1)), "{shown:#?}");
+    // Those without a key are other items.
+    let beside = items(&place, "message", SAME);
+    assert!(beside[0][1].as_u64() > before[0][1].as_u64(), "{beside:?}");
+    let all = place.get("items --request r");
+    let numbers: Vec<_> = all.as_array().expect("a list").iter().map(|item| item["itemIndex"].as_u64()).collect();
+    assert!(numbers.is_sorted(), "{numbers:?}");
+    is_sound(&place);
+}
+
+#[test]
+fn a_keyed_item_of_another_try_is_the_same_item() {
+    let place = Place::with_flow(FLOW);
+    place.get("run main again --user ada --session s --request r --input 1");
+    let added = place.get("events r --kind item_added");
+    let added = added.as_array().expect("a list").iter();
+    let first = added.filter(|event| event["payload"]["item"]["type"] == "component").map(|event| event["seq"].clone());
+    let first: Vec<Value> = first.collect();
+    assert_eq!(first.len(), 2, "it is emitted by each try");
+    let shown = items(&place, "component", &["id", "seq"]);
+    assert_eq!(shown, [[json!(format!("item_component_r_{}", first[0])), first[0].clone()]]);
     is_sound(&place);
 }

@@ -149,6 +149,7 @@ mod team_room;
 mod team_storm;
 mod team_tls;
 mod time_zones;
+mod timers;
 mod together;
 mod traces;
 mod trees;

@@ -83,3 +83,25 @@ fn what_a_try_wrote_is_there_after_a_resume_as_well() {
     }
     assert_eq!(place.get("check --data")["ok"], true);
 }
+
+/// An empty list filters nothing, as in the framework that the builders are of.
+#[test]
+fn an_empty_list_of_errors_retries_all() {
+    const FLOW: &str = r#"
+class Busy extends Error {}
+const fails = (name: string, retryableErrors?: any) => handler({
+  name,
+  retry: { maxAttempts: 3, baseDelayMs: 0, ...(retryableErrors && { retryableErrors }) },
+  execute: async (_input: any, ctx: any) => { console.log("tried"); throw new Error("no"); },
+});
+export default defineFlow({ kind: "main", actions: {
+  absent: { block: fails("absent") }, empty: { block: fails("empty", []) }, other: { block: fails("other", [Busy]) },
+} });
+"#;
+    let place = Place::with_flow(FLOW);
+    for (action, tries) in [("absent", 3), ("empty", 3), ("other", 1)] {
+        assert_eq!(place.ask(&format!("run main {action} --user ada --request {action}")).code, Some(3));
+        let tried = place.get(&format!("events {action} --kind logged"));
+        assert_eq!(tried.as_array().map(Vec::len), Some(tries), "{action}");
+    }
+}

@@ -81,6 +81,7 @@ fn a_zone_may_be_named_as_for_the_c_library() {
         let place = Place::with_flow(FLOW).variable("TZ", zone);
         let ran = place.get("run zones all --user ada --request r");
         assert_eq!(ran["output"]["fields"], json!([2026, 6, 3, 23, 30, 15, 5]), "{zone}");
+        assert!(!place.ask("run zones all --user ada").stderr.contains("warning"), "{zone}");
         assert_eq!((&ran["output"]["offsets"][0], &ran["output"]["offsets"][1]), (&json!(240), &json!(300)), "{zone}");
         assert_eq!(place.get("replay r")["identical"], true, "{zone}");
     }
@@ -88,9 +89,80 @@ fn a_zone_may_be_named_as_for_the_c_library() {
 
 #[test]
 fn an_unknown_zone_is_utc() {
-    let place = Place::with_flow(FLOW).variable("TZ", "Mars/Base");
-    let ran = place.get("run zones all --user ada");
-    assert_eq!((&ran["output"]["fields"][3], &ran["output"]["intl"][0]), (&json!(3), &json!("UTC")), "{ran:#}");
+    // The last one is a rule whose hours are out of range.
+    for zone in ["Mars/Base", "XYZ-25"] {
+        let place = Place::with_flow(FLOW).variable("TZ", zone);
+        let answer = place.ask("run zones all --user ada --request r");
+        assert!(answer.stderr.contains(&format!("warning: TZ is \"{zone}\", which names no time zone")), "{answer}");
+        let ran = answer.json();
+        assert_eq!((&ran["output"]["fields"][3], &ran["output"]["intl"][0]), (&json!(3), &json!("UTC")), "{ran:#}");
+        assert_eq!(place.get("events r")[0]["payload"]["timeZone"], "UTC", "{zone}");
+    }
+}
+
+/// The instants that Node.js 20 makes of local times that a clock never showed, or showed twice, and of times with an
+/// offset of seconds.
+#[test]
+fn a_local_time_is_the_instant_that_node_makes_of_it() {
+    const FLOW: &str = r#"
+const two = (value: number) => String(value).padStart(2, "0");
+const made = ([year, month, day, hours, minutes]: number[]) => {
+  const at = new Date(year, month, day, hours, minutes);
+  const set = new Date(year, month, day, 12);
+  set.setHours(hours, minutes);
+  const clock = `${two(hours)}:${two(minutes)}`;
+  const others = [set, new Date(`${year}-${two(month + 1)}-${two(day)}T${clock}`)];
+  const differ = others.filter((other) => other.getTime() !== at.getTime()).length;
+  return [at.toISOString(), at.getHours(), at.getMinutes(), at.getSeconds(), at.getTimezoneOffset(), differ];
+};
+export default defineFlow({ kind: "local", actions: { all: { block: handler({ name: "all", execute: (times: any) => times.map(made) }) } } });
+"#;
+    for (zone, times, wanted) in [
+        (
+            "Europe/Berlin",
+            json!([[2026, 2, 29, 2, 30], [2026, 9, 25, 2, 30]]),
+            json!([["2026-03-29T01:30:00.000Z", 3, 30, 0, -120, 0], ["2026-10-25T00:30:00.000Z", 2, 30, 0, -120, 0]]),
+        ),
+        (
+            "America/New_York",
+            json!([[2026, 2, 8, 2, 30], [2026, 10, 1, 1, 30]]),
+            json!([["2026-03-08T07:30:00.000Z", 3, 30, 0, 240, 0], ["2026-11-01T05:30:00.000Z", 1, 30, 0, 240, 0]]),
+        ),
+        // Its summer time is half an hour.
+        (
+            "Australia/Lord_Howe",
+            json!([[2026, 9, 4, 2, 15], [2026, 3, 5, 1, 45]]),
+            json!([["2026-10-03T15:45:00.000Z", 2, 45, 0, -660, 0], ["2026-04-04T14:45:00.000Z", 1, 45, 0, -660, 0]]),
+        ),
+        (
+            "America/St_Johns",
+            json!([[2026, 2, 8, 2, 30], [1935, 2, 30, 0, 0]]),
+            json!([["2026-03-08T06:00:00.000Z", 3, 30, 0, 150, 0], ["1935-03-30T03:30:52.000Z", 0, 0, 52, 210, 0]]),
+        ),
+        (
+            "Asia/Kolkata",
+            json!([[1945, 9, 14, 23, 30], [1800, 0, 1, 0, 0]]),
+            json!([["1945-10-14T17:00:00.000Z", 23, 30, 0, -390, 0], ["1799-12-31T18:06:32.000Z", 0, 0, 0, -353, 0]]),
+        ),
+        // Its summer time ends for Ramadan.
+        (
+            "Africa/Casablanca",
+            json!([[2026, 2, 22, 2, 30], [2026, 1, 15, 2, 30]]),
+            json!([["2026-03-22T02:30:00.000Z", 3, 30, 0, -60, 0], ["2026-02-15T01:30:00.000Z", 2, 30, 0, -60, 0]]),
+        ),
+        (
+            "Africa/Monrovia",
+            json!([[1972, 0, 7, 0, 10], [1971, 0, 1, 0, 0]]),
+            json!([["1972-01-07T00:54:30.000Z", 0, 54, 30, 0, 0], ["1971-01-01T00:44:30.000Z", 0, 0, 0, 44, 0]]),
+        ),
+    ] {
+        let place = Place::with_flow(FLOW).variable("TZ", zone);
+        let ran =
+            place.get(&format!("run local all --user ada --request r --input {}", times.to_string().replace(' ', "")));
+        assert_eq!(ran["output"], wanted, "{zone}");
+        let place = place.variable("TZ", "Asia/Tokyo");
+        assert_eq!(place.get("replay r")["identical"], true, "{zone}");
+    }
 }
 
 /// `Intl` knew 326 of 418 zones, and showed UTC for 21 of the others.
@@ -121,4 +193,19 @@ export default defineFlow({ kind: "intl", actions: { all: { block: handler({ nam
         "RangeError: Invalid time zone specified: AAA5BBB",
     ];
     assert_eq!(ran["output"], json!(wanted), "{ran:#}");
+}
+
+/// The space before `AM` is an ordinary one in a text, as in Node.js, and a narrow one in its parts.
+#[test]
+fn a_time_has_the_spaces_of_node() {
+    const FLOW: &str = r#"
+const at = new Date(Date.UTC(2026, 6, 1, 12));
+const format = new Intl.DateTimeFormat("en-US", { timeStyle: "short", timeZone: "UTC" });
+export default defineFlow({ kind: "spaces", actions: { all: { block: handler({ name: "all", execute: async () => [
+  format.format(at), at.toLocaleTimeString("en-US", { timeZone: "UTC" }), [at].map(format.format)[0], format.format === format.format,
+  format.formatToParts(at).map((part) => part.value).join("").includes("\u202f"),
+] }) } } });
+"#;
+    let ran = Place::with_flow(FLOW).get("run spaces all --user ada");
+    assert_eq!(ran["output"], json!(["12:00 PM", "12:00:00 PM", "12:00 PM", true, true]), "{ran:#}");
 }

@@ -259,3 +259,25 @@ export const a = defineFlow(one as any)({ id: 'one' });
     assert_eq!(logged.len(), 1, "{logged:?}");
     assert!(logged[0]["payload"]["text"].as_str().is_some_and(|text| text.starts_with("ctx.session.link: ")));
 }
+
+/// Nothing passes such a schema, and the block or action could never run.
+#[test]
+fn a_schema_that_no_value_satisfies_is_told() {
+    let source = "import { defineFlow, handler } from '@flow-state-dev/core'; import { z } from 'zod';
+const n = z.number().min(10).max(5);
+const one = handler({ name: 'one', inputSchema: z.object({ n }), outputSchema: z.array(z.string()).length(2).max(1), execute: () => [] } as any);
+const two = handler({ name: 'two', inputSchema: z.object({ n: n.optional() }), outputSchema: z.number().min(1).max(1), execute: () => 1 });
+export default defineFlow({ kind: 'k', actions: { one: { block: one, inputSchema: z.number().gt(3).lt(3) }, two: { block: two } } });
+";
+    let place = Place::new().file("flows/k.ts", source);
+    let answer = place.run(&["check"]);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    for line in [
+        "flows/k.ts:5:16: no value is valid for the inputSchema of action \"one\": it demands number with exclusiveMinimum 3 and exclusiveMaximum 3",
+        "flows/k.ts:5:16: no value is valid for the inputSchema of handler \"one\": it demands number with minimum 10 and maximum 5 at \"n\"",
+        "flows/k.ts:5:16: no value is valid for the outputSchema of handler \"one\": it demands array with minItems 2 and maxItems 1",
+    ] {
+        assert!(answer.stdout.contains(line), "{line}\n{answer}");
+    }
+    assert_eq!(answer.stdout.matches("warning: ").count(), 3, "{answer}");
+}

@@ -23,7 +23,9 @@ pub mod driver {
     pub use crate::execution::drivers::chain::background::start as start_in_background;
     pub use crate::execution::drivers::generator::ask::{ChosenModel, ask};
     pub use crate::execution::drivers::generator::stream_items::StreamItems;
-    pub use crate::execution::drivers::tool::{begin as begin_tool_call, end as end_tool_call};
+    pub use crate::execution::drivers::tool::{
+        begin as begin_tool_call, edited_call as edited_tool_call, end as end_tool_call,
+    };
     pub use crate::execution::record::cache::RecordedSuspension;
     pub use crate::execution::run::role::BlockRole;
     pub use crate::execution::step::block::{run_block, run_block_as};

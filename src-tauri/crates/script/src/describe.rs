@@ -6,6 +6,7 @@ pub(crate) mod actions;
 pub(crate) mod agents;
 pub(crate) mod calls;
 pub(crate) mod function;
+pub(crate) mod impossible;
 pub(crate) mod plain;
 pub(crate) mod policies;
 pub(crate) mod registry;

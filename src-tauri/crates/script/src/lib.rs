@@ -29,4 +29,4 @@ pub use vm::Limits;
 pub use vm::expression::Expression;
 pub use vm::load_time::LoadTime;
 pub use vm::probed::{Asked, Execution, Hit, Probed, Ran, Spell, Stretch, Traced};
-pub use vm::time_zone::{is_time_zone, local_zone, own_time_zone};
+pub use vm::time_zone::{is_time_zone, local_zone, own_time_zone, unknown_time_zone};

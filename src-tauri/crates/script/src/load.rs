@@ -21,6 +21,7 @@ use crate::bundle::Bundle;
 use crate::bundle::default_org::counts_on_org;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::describe::actions::EntryDescription;
+use crate::describe::impossible;
 use crate::describe::registry::{BuildError, Registry};
 use crate::describe::wire::{WireAction, WireFlow};
 use crate::host::async_calls::drive;
@@ -342,7 +343,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Returns the SDK's warnings, without duplicates.
+    /// Returns the SDK's warnings, without duplicates, and those of schemas that no value satisfies.
     fn warnings(&self, bundle: &Bundle) -> Vec<LoadError> {
         let shown = self.vm.enter(|_, host| host.get::<_, Function>("takeWarnings")?.call::<_, String>(()));
         let shown: Vec<(String, String)> = shown.ok().and_then(|json| from_json(&json).ok()).unwrap_or_default();
@@ -354,6 +355,8 @@ impl Loaded {
                 found.push(warning);
             }
         }
+        let flow = self.flow.iter();
+        found.extend(flow.flat_map(|flow| impossible::warnings(flow, &bundle.file, &self.defined_at)));
         found
     }
 

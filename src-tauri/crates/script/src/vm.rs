@@ -91,6 +91,8 @@ pub(crate) struct AsyncCall {
     pub(crate) op: String,
     pub(crate) token: u32,
     pub(crate) payload: String,
+    /// The context of a call that has ended, if one of its timers made this call.
+    pub(crate) late: Option<Cx>,
     /// Completes when the flow cancels the call.
     pub(crate) stopped: oneshot::Receiver<()>,
 }
@@ -98,11 +100,17 @@ pub(crate) struct AsyncCall {
 /// State that is shared between the host functions inside the runtime and the code outside.
 pub(crate) struct Shared {
     pub(crate) contexts: RefCell<HashMap<u32, Cx>>,
+    /// The context of a call that has ended while its block runs on, for as long as the callback of one of its timers
+    /// runs.
+    pub(crate) late: RefCell<HashMap<u32, Cx>>,
     pub(crate) calls: RefCell<HashMap<u32, Call>>,
     pub(crate) async_calls: mpsc::UnboundedSender<AsyncCall>,
     /// How many state operations, and blocks that a function runs, have not completed yet, by token.
     pub(crate) pending_applies: RefCell<HashMap<u32, u32>>,
-    pub(crate) apply_waiters: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
+    /// How many timers have not begun yet, by token.
+    pub(crate) pending_timers: RefCell<HashMap<u32, u32>>,
+    /// The calls that have returned and wait for both.
+    pub(crate) call_waiters: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
     /// Cancels an asynchronous call, by its id.
     pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
     /// Whether a promise was rejected since the last report.
@@ -119,6 +127,11 @@ impl Shared {
     /// Returns the newest event of the request; 0 if no block runs.
     pub(crate) fn newest_event(&self) -> u64 {
         self.contexts.borrow().values().next().map_or(0, |cx| cx.run.recorder.last())
+    }
+
+    /// Whether a call that has returned must wait for what it has started.
+    pub(crate) fn has_pending(&self, token: u32) -> bool {
+        [&self.pending_applies, &self.pending_timers].iter().any(|pending| pending.borrow().contains_key(&token))
     }
 }
 
@@ -173,10 +186,12 @@ impl Vm {
         let (sender, receiver) = mpsc::unbounded();
         let shared = Rc::new(Shared {
             contexts: RefCell::default(),
+            late: RefCell::default(),
             calls: RefCell::default(),
             async_calls: sender,
             pending_applies: RefCell::default(),
-            apply_waiters: RefCell::default(),
+            pending_timers: RefCell::default(),
+            call_waiters: RefCell::default(),
             stops: RefCell::default(),
             rejected: Cell::default(),
             trace: Trace::new(bundle, workspace),

@@ -11,7 +11,7 @@ use super::tool_result::ToolResult;
 use super::{blocks, messages};
 use engine::driver::BlockRole;
 use engine::driver::run_block_as;
-use engine::driver::{begin_tool_call, end_tool_call};
+use engine::driver::{begin_tool_call, edited_tool_call, end_tool_call};
 use engine::error::FlowError;
 use engine::flow::{AgentHook, PromptTool, ToolIdentity};
 use engine::path::{Numbering, encode, join};
@@ -106,9 +106,10 @@ impl Running<'_> {
         let who =
             ToolIdentity { agent_type: identity.agent_type, item_visibility: None, agent_name: identity.agent_name };
         let item = begin_tool_call(cx, self.name(), id, self.name(), &shown, &who);
+        let mut path = None;
         let (result, error) = match args {
             Err(text) => (ToolResult::failed(text), None),
-            Ok(args) => match self.execute(prompts, args).await {
+            Ok(args) => match self.execute(prompts, args, &mut path).await {
                 Ok(result) => (result, None),
                 Err(error) if ends_run(&error) => return Err(error),
                 Err(error) => (ToolResult::of_error(&error, is_of_arguments(&error)), Some(error)),
@@ -124,7 +125,9 @@ impl Running<'_> {
         let told = result.clone().unwrap_or_else(|| ToolResult::failed("a hook took this call out"));
         let output = serde_json::Map::from_iter([("output".to_owned(), told.0.clone())]);
         let failure = error.unwrap_or_else(|| FlowError::plain(told.error()));
-        end_tool_call(cx, item, if told.is_success() { Ok(output) } else { Err(&failure) });
+        let edited = path.and_then(|path| self.edited_arguments(&path));
+        let edited = edited.map(|edited| edited_tool_call(cx, self.name(), id, self.name(), (&shown, &edited)));
+        end_tool_call(cx, item, if told.is_success() { Ok(output) } else { Err(&failure) }, edited);
         match &result {
             Some(result) => self.store(result).await?,
             None => self.take_out().await?,
@@ -139,6 +142,13 @@ impl Running<'_> {
         engine::data::parse(text).map_err(|error| format!("Tool arguments are not JSON: {error}"))
     }
 
+    /// Returns the arguments that a fork gives the block at a path in place of the model's.
+    fn edited_arguments(&self, path: &str) -> Option<Value> {
+        let input = self.step.flow.cx.run.edited_input(path)?.to_json();
+        // The input of a sub-prompt holds its arguments.
+        Some(if self.step.of.tools.contains_key(self.name()) { input } else { input["arguments"].clone() })
+    }
+
     /// Whether there is something that it may call.
     fn is_known(&self) -> bool {
         let of = self.step.of;
@@ -147,7 +157,13 @@ impl Running<'_> {
         exists && (is_queued || self.allowed.iter().any(|tool| tool.name == name))
     }
 
-    async fn execute(&self, prompts: &mut Numbering, args: Value) -> Result<ToolResult, FlowError> {
+    /// Calls what it names. `at` gets the path of the block that runs.
+    async fn execute(
+        &self,
+        prompts: &mut Numbering,
+        args: Value,
+        at: &mut Option<String>,
+    ) -> Result<ToolResult, FlowError> {
         let (of, cx, name) = (self.step.of, &self.step.flow.cx, self.name());
         if name == NO_ANSWER {
             return Ok(ToolResult::failed("The model answered with neither text nor tool calls."));
@@ -157,6 +173,7 @@ impl Running<'_> {
         }
         if let Some(block) = of.tools.get(name) {
             let path = join(&cx.frame.path, &format!("tool:{}[0.{}]", encode(name), self.index));
+            *at = Some(path.to_string());
             let (run, parent, input) = (cx.run.clone(), Some(cx.frame.clone()), StepValue::new(args.into()));
             let ended =
                 run_block_as(run, block.clone(), parent, path, input, BlockRole::Tool(Default::default())).await?;
@@ -164,6 +181,7 @@ impl Running<'_> {
         }
         if of.prompts.contains_key(name) {
             let path = join(&cx.frame.path, &prompts.number(format!("prompt:{}", encode(name))));
+            *at = Some(path.to_string());
             let plain = plain_tool(name.to_owned());
             let settings = self.allowed.iter().find(|tool| tool.name == name).unwrap_or(&plain);
             let input = json!({

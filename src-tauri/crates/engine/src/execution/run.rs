@@ -47,6 +47,7 @@ use crate::execution::record::turns::Turns;
 use crate::execution::run::context::Context;
 use crate::execution::run::frame::{Frame, Roots};
 use crate::model::callable::{RaceSignals, SchemaRef};
+use crate::model::data::Data;
 use crate::model::effects::Effects;
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus, Seq};
@@ -240,6 +241,11 @@ impl Run {
             attempts: RefCell::new(attempts),
             roots: Roots::default(),
         })
+    }
+
+    /// Returns the input that a fork gives a block in place of its own.
+    pub fn edited_input(&self, path: &str) -> Option<&Data> {
+        self.edits.block_inputs.get(path).map(|(_, data)| data)
     }
 
     /// Returns what a block gets as its input: what a fork has instead, or what it is given.

@@ -202,6 +202,8 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let mut snapshots = snapshots(request, events, live);
     let mut items: Vec<Item> = Vec::new();
     let mut keyed: HashMap<String, usize> = HashMap::new();
+    // Where each identity was emitted first, in an attempt that no longer counts, too: the event, its number and time.
+    let mut first_of: HashMap<String, (Seq, u32, i64)> = HashMap::new();
     // Items that may change after they were added, by the event that added them: those added in progress, which a
     // block that resumes continues even if they are done, and components and messages without a key.
     let mut changeable: HashMap<Seq, usize> = HashMap::new();
@@ -244,20 +246,22 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             },
         };
         index += 1;
+        let mut first = (event.seq, index - 1, event.at);
+        let identity = new.key.as_ref().map(|key| identity(&new, key));
+        if let Some(identity) = &identity {
+            first = *first_of.entry(identity.clone()).or_insert(first);
+        }
         if facts.is_dropped(event) {
             continue;
         }
-        if new.item_type == "continuation" {
-            new.payload.insert("priorItemCount".to_owned(), items.len().into());
-        }
         // A keyed component is one item per (request, component, key): the latest version wins, also in who sees it.
-        if let Some(key) = &new.key {
+        if let (Some(key), Some(identity)) = (&new.key, identity) {
             new.payload.insert("key".to_owned(), key.as_str().into());
-            if let Some(at) = keyed.get(&identity(&new, key)) {
+            if let Some(at) = keyed.get(&identity) {
                 items[*at].show(new);
                 continue;
             }
-            keyed.insert(identity(&new, key), items.len());
+            keyed.insert(identity, items.len());
         }
         if new.status == ItemStatus::InProgress {
             open.insert(event.seq, items.len());
@@ -265,15 +269,16 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         } else if ["component", "message"].contains(&new.item_type.as_str()) && new.key.is_none() {
             changeable.insert(event.seq, items.len());
         }
+        let (seq, item_index, ts) = first;
         items.push(Item {
-            id: format!("item_{}_{}_{}", new.item_type, request, event.seq),
+            id: format!("item_{}_{request}_{seq}", new.item_type),
             visibility: resolve_item_visibility(&new.item_type, new.agent_type, new.item_visibility),
             item_type: new.item_type,
             status: new.status,
             request_id: request.clone(),
-            item_index: index - 1,
-            ts: event.at,
-            seq: event.seq,
+            item_index,
+            ts,
+            seq,
             provenance: facts.provenance(request, event),
             transient: new.transient,
             agent_type: new.agent_type,
@@ -288,6 +293,11 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
         if events.get(seq).is_some_and(|added| facts.has_ended(added)) {
             items[at].status = ItemStatus::Incomplete;
         }
+    }
+    // An item that is emitted again keeps its place.
+    items.sort_by_key(|item| item.item_index);
+    for (at, item) in items.iter_mut().enumerate().filter(|(_, item)| item.item_type == "continuation") {
+        item.payload.insert("priorItemCount".to_owned(), at.into());
     }
     items
 }

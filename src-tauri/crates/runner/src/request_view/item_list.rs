@@ -93,7 +93,7 @@ struct Growth {
 /// Entries of one identity.
 struct Group {
     members: Vec<u32>,
-    /// The one that is shown.
+    /// The one that is shown: the first, if one of them is an item.
     shown: u32,
 }
 
@@ -251,12 +251,12 @@ impl ItemList {
         }
     }
 
-    /// Of those with one identity the first one that still is an item is shown, to whom the newest one is.
+    /// Of those with one identity the first one is shown, even if it is no item any more, to whom the newest one is.
     fn show_group(&mut self, group: u32) {
         let Group { members, shown } = &self.groups[group as usize];
         let is_item = |at: &u32| self.entries[*at as usize].until == NEVER;
-        let (shown, first) = (*shown, members.iter().copied().find(is_item));
         let newest = members.iter().copied().rfind(is_item);
+        let (shown, first) = (*shown, members.first().copied().filter(|_| newest.is_some()));
         self.groups[group as usize].shown = first.unwrap_or(NONE);
         if shown != NONE && Some(shown) != first {
             self.show(shown, 0);

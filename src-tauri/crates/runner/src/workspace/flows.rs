@@ -61,6 +61,11 @@ impl Workspace {
         self.with_catalogue(|catalogue| Ok(catalogue.warnings(kind)))
     }
 
+    /// Returns the value of `TZ` if it names no time zone, so that a new request has UTC.
+    pub fn unknown_time_zone(&self) -> Option<String> {
+        script::unknown_time_zone()
+    }
+
     /// Reads the catalogue when everything is loaded.
     pub(super) fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
         self.check_trusted()?;

@@ -101,7 +101,7 @@ impl Workspace {
             Some(Place::Text(text)) => Some(text.clone()),
             Some(Place::Nowhere) | None => None,
         };
-        let few = Few { seq: wanted.seq, newest: wanted.newest, continued };
+        let few = Few { seq: wanted.seq, newest: wanted.newest, from: wanted.from, continued };
         let Some(mut item) = item_of_few(&request, Events::new(&events), &few) else { return Ok(None) };
         item.status = wanted.status.unwrap_or(item.status);
         match item.item_type.as_str() {

@@ -2,7 +2,8 @@
 //!
 //! Arguments and results cross as JSON text. Must not enforce rules: the engine does.
 
-use std::collections::BTreeMap;
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use engine::context::{Change, Context as Cx, EffectStart, Target};
@@ -11,8 +12,8 @@ use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use futures_channel::oneshot;
-use futures_util::select;
 use futures_util::stream::{FuturesUnordered, StreamExt};
+use futures_util::{FutureExt, select};
 use rquickjs::Function;
 use serde::Deserialize;
 use serde_json::Value;
@@ -49,14 +50,12 @@ pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
 }
 
 async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
+    if call.op == "sleep" {
+        return serve_timer(&vm, call).await;
+    }
     let cx = vm.shared.contexts.borrow().get(&call.token).cloned();
     let result = match (cx, call.op.as_str()) {
         (Some(cx), "apply") => apply(&vm, &registry, &cx, &call.payload).await,
-        (Some(cx), "sleep") => {
-            let ms = call.payload.parse::<f64>().unwrap_or(0.0);
-            cx.sleep(ms.max(0.0) as u64).await;
-            Ok(String::new())
-        }
         (Some(cx), "once") => once(&cx, &call.payload).await,
         (Some(cx), "beginOnce") => begin_once(&cx, &call.payload).await,
         (Some(cx), "endOnce") => end_once(&vm, &cx, &call.payload).await,
@@ -68,7 +67,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
         (Some(cx), "dispatch") => cx.dispatch(&call.payload).await,
         (Some(cx), "suspend") => suspend(&cx, &call.payload).await,
         (Some(_), op) => Err(FlowError::plain(format!("unknown operation \"{op}\""))),
-        (None, _) => Err(FlowError::plain("the block has ended; await what it starts before it returns")),
+        (None, _) => Err(has_ended()),
     };
     let (ok, payload) = match result {
         Ok(answer) => (true, answer),
@@ -80,23 +79,61 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
         }
     };
     vm.shared.stops.borrow_mut().remove(&(call.id as u64));
-    // Fails if the runtime has failed: then nobody waits for the result.
-    let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((call.id, ok, payload)));
+    answer(&vm, call.id, ok, payload);
     if call.op == "apply" || call.op == "run" {
-        finish_apply(&vm.shared, call.token);
+        finish(&vm.shared, &vm.shared.pending_applies, call.token);
     }
 }
 
-/// Counts a completed state operation of a call. With the last one, wakes those that wait for the call's operations.
-fn finish_apply(shared: &Shared, token: u32) {
-    let mut pending = shared.pending_applies.borrow_mut();
-    let Some(count) = pending.get_mut(&token) else { return };
-    *count -= 1;
-    if *count > 0 {
+/// Waits for a timer and runs its callback. A timer fires after its function has returned, too, as long as the request
+/// runs. While the block of that function runs, the callback logs for the block and may set further timers.
+async fn serve_timer(vm: &Rc<Vm>, call: AsyncCall) {
+    let cx = vm.shared.contexts.borrow().get(&call.token).cloned().or(call.late);
+    let Some(cx) = cx else {
+        finish(&vm.shared, &vm.shared.pending_timers, call.token);
+        vm.shared.stops.borrow_mut().remove(&(call.id as u64));
+        return answer(vm, call.id, false, wire_error(&has_ended()).to_string());
+    };
+    let ms = call.payload.parse::<f64>().unwrap_or(0.0).max(0.0) as u64;
+    let mut sleep = Box::pin(cx.sleep(ms).fuse());
+    let has_passed = futures_util::poll!(&mut sleep).is_ready();
+    finish(&vm.shared, &vm.shared.pending_timers, call.token);
+    if !has_passed {
+        sleep.await;
+    }
+    vm.shared.stops.borrow_mut().remove(&(call.id as u64));
+    let is_late = !vm.shared.contexts.borrow().contains_key(&call.token) && !cx.frame.is_finished();
+    if is_late {
+        vm.shared.late.borrow_mut().insert(call.token, cx.clone());
+    }
+    answer(vm, call.id, true, String::new());
+    vm.shared.late.borrow_mut().remove(&call.token);
+}
+
+fn answer(vm: &Vm, id: f64, ok: bool, payload: String) {
+    // Fails if the runtime has failed: then no code waits for the result.
+    let _ = vm.enter(|_, host| host.get::<_, Function>("answer")?.call::<_, ()>((id, ok, payload)));
+}
+
+fn has_ended() -> FlowError {
+    FlowError::plain("the block has ended; await what it starts before it returns")
+}
+
+/// Counts down what a call waits for. At the end of all of it, wakes the call.
+fn finish(shared: &Shared, pending: &RefCell<HashMap<u32, u32>>, token: u32) {
+    {
+        let mut pending = pending.borrow_mut();
+        let Some(count) = pending.get_mut(&token) else { return };
+        *count -= 1;
+        if *count > 0 {
+            return;
+        }
+        pending.remove(&token);
+    }
+    if shared.has_pending(token) {
         return;
     }
-    pending.remove(&token);
-    let mut waiters = shared.apply_waiters.borrow_mut();
+    let mut waiters = shared.call_waiters.borrow_mut();
     let mut at = 0;
     while at < waiters.len() {
         if waiters[at].0 == token {

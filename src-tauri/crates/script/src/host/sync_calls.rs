@@ -33,22 +33,22 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     if op == "digest" {
         return crate::host::digest::digest(payload);
     }
-    if op == "locale" {
-        let zone = || shared.load_time.foreign_zone().map_or_else(time_zone::own_time_zone, str::to_owned);
-        return Ok(if payload == "zone" { Some(zone()) } else { crate::host::locale::data(payload) });
-    }
-    if op == "zone" {
-        return Ok(shared.load_time.foreign_zone().map(str::to_owned));
-    }
-    if op == "zone_changes" {
-        let of_run = shared.load_time.foreign_zone().map_or_else(time_zone::own_time_zone, str::to_owned);
-        return Ok(time_zone::changes(payload, &of_run).map(|changes| changes.to_string()));
-    }
-    if op == "zone_offset" {
-        let zone = shared.load_time.foreign_zone().unwrap_or("UTC");
-        let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
-        // Of a zone that is unknown here local time is UTC.
-        return Ok(Some(time_zone::offset_minutes(zone, ms).unwrap_or(0).to_string()));
+    let zone = || shared.load_time.zone();
+    match op {
+        "locale" if payload == "zone" => return Ok(Some(zone().to_owned())),
+        "locale" => return Ok(crate::host::locale::data(payload)),
+        "zone_changes" => return Ok(time_zone::changes(payload, zone()).map(|changes| changes.to_string())),
+        "zone_offset" | "zone_offset_of_local" => {
+            let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
+            // The local time of a zone that is unknown here is UTC.
+            let found = if op == "zone_offset" {
+                time_zone::offset(zone(), ms).map_or_else(|| "[0,null,null]".to_owned(), |found| found.to_string())
+            } else {
+                time_zone::offset_of_local(zone(), ms).unwrap_or(0).to_string()
+            };
+            return Ok(Some(found));
+        }
+        _ => {}
     }
     if op == "process" {
         return Ok(Some(json!({ "env": shared.load_time.env(), "cwd": shared.trace.workspace() }).to_string()));
@@ -235,7 +235,16 @@ fn without_block(shared: &Shared, op: &str, token: u32, payload: &str) -> Result
     match sync_effect(op, payload) {
         Some(effect) if token == LOAD_TOKEN => Ok(Some(encode_sync_effect(&shared.load_time.draw(effect)))),
         Some(effect) => Ok(Some(encode_sync_effect(&effect.placeholder()))),
-        None if op == "log" => Ok(None),
+        None if op == "log" => {
+            let asked = parse(payload).map_err(|error| error.to_string())?;
+            if let Some(cx) = shared.late.borrow().get(&token) {
+                cx.log(
+                    asked[0].as_str().unwrap_or("log"),
+                    shared.trace.map_text(asked[1].as_str().unwrap_or_default()),
+                );
+            }
+            Ok(None)
+        }
         None if token == LOAD_TOKEN => Err("a file cannot ask for this while it loads; ask inside a block".to_owned()),
         None => Err("the block has ended; await what it starts before it returns".to_owned()),
     }

@@ -30,11 +30,10 @@ pub(crate) async fn call_and_wait(
         Ok(answer) => answer,
         Err(_) => return Err(vm.failure().unwrap_or_else(|| FlowError::plain("the script ended"))),
     };
-    // State operations that were not awaited still belong to this call.
-    let open = vm.shared.pending_applies.borrow().get(&token).copied().unwrap_or(0);
-    if open > 0 {
+    // State operations that were not awaited still belong to this call, and its timers must begin as part of it.
+    if vm.shared.has_pending(token) {
         let (sender, receiver) = oneshot::channel();
-        vm.shared.apply_waiters.borrow_mut().push((token, sender));
+        vm.shared.call_waiters.borrow_mut().push((token, sender));
         let _ = receiver.await;
     }
     Ok(answer)
@@ -72,6 +71,7 @@ impl Drop for Registered {
     fn drop(&mut self) {
         self.vm.shared.contexts.borrow_mut().remove(&self.token);
         self.vm.shared.pending_applies.borrow_mut().remove(&self.token);
+        self.vm.shared.pending_timers.borrow_mut().remove(&self.token);
     }
 }
 

@@ -3,7 +3,7 @@
 //! There is no request yet, so new values are kept until there is one. A resumed or replayed request gets its recorded
 //! values first, in their order. Must not read a clock: the caller passes the source of values.
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::HashMap;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
@@ -32,8 +32,8 @@ pub struct LoadTime {
     env: Value,
     /// The names there whose values expressions of a question do not see.
     secret_names: Vec<String>,
-    /// The time zone of its local times, if that is not this machine's.
-    foreign_zone: Option<Arc<str>>,
+    /// The time zone of its local times: that of the request or, if nothing sets one, of this machine.
+    zone: OnceCell<Arc<str>>,
     /// What ends the file, and the blocks that run after it.
     pub(crate) stop: Stop,
 }
@@ -56,7 +56,7 @@ impl LoadTime {
             missing: Cell::default(),
             env: Value::Object(serde_json::Map::new()),
             secret_names: Vec::new(),
-            foreign_zone: None,
+            zone: OnceCell::new(),
             stop: Stop::default(),
         }
     }
@@ -73,7 +73,7 @@ impl LoadTime {
 
     /// Sets the time zone of the file's local times, by its name.
     pub fn with_zone(self, zone: Option<Arc<str>>) -> Self {
-        LoadTime { foreign_zone: zone.filter(|zone| **zone != *own_time_zone()), ..self }
+        LoadTime { zone: zone.map_or_else(OnceCell::new, OnceCell::from), ..self }
     }
 
     /// Ends the file, and the blocks that run after it, as soon as `is_over` says so, also in a loop without an end.
@@ -82,9 +82,9 @@ impl LoadTime {
         self
     }
 
-    /// Returns the time zone of its local times, if that is not this machine's.
-    pub(crate) fn foreign_zone(&self) -> Option<&str> {
-        self.foreign_zone.as_deref()
+    /// Returns the name of the time zone of its local times.
+    pub(crate) fn zone(&self) -> &str {
+        self.zone.get_or_init(|| own_time_zone().into())
     }
 
     /// Returns the environment.

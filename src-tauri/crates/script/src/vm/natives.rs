@@ -33,14 +33,17 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
             if let Some(Err(message)) = seen.probe.as_ref().map(|probe| probe.check(&op, token)) {
                 return Err(rquickjs::Exception::throw_message(&ctx, &message));
             }
-            // A call is not over before these are.
-            if op == "apply" || op == "run" {
-                *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1;
+            // A call does not end before these have ended, or a timer has begun.
+            match op.as_str() {
+                "apply" | "run" => *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1,
+                "sleep" => *seen.pending_timers.borrow_mut().entry(token).or_insert(0) += 1,
+                _ => {}
             }
             let (stop, stopped) = oneshot::channel();
             seen.stops.borrow_mut().insert(id as u64, stop);
+            let late = seen.late.borrow().get(&token).cloned();
             // Sending fails only when the run has ended.
-            let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, stopped });
+            let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, late, stopped });
             Ok(())
         })?,
     )?;

@@ -34,9 +34,9 @@ const READS: [&str; 15] = [
     "pattern",
     "digest",
     "locale",
-    "zone",
     "zone_changes",
     "zone_offset",
+    "zone_offset_of_local",
 ];
 
 /// The token of expressions and of all that they start, as the SDK has it.

@@ -1,7 +1,7 @@
 //! Time zones: that of this machine, and local time in another one.
 //!
-//! QuickJS reads the machine's zone from the C library, which has one for the whole process. A request that goes on, or
-//! is replayed, on a machine with another zone than its own therefore asks here (`local-time.ts`).
+//! QuickJS reads the machine's zone from the C library, which has one for the whole process. All local time of flows
+//! is therefore made from what this file says (`local-time.ts`).
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
@@ -20,17 +20,22 @@ const CALENDAR_CYCLE: i64 = 146_097 * 86_400;
 /// which takes what it does not know for UTC.
 pub fn own_time_zone() -> String {
     match std::env::var("TZ") {
-        Ok(set) => named(&set),
+        Ok(set) => named(&set).unwrap_or(UTC).to_owned(),
         Err(_) => iana_time_zone::get_timezone().unwrap_or_else(|_| UTC.to_owned()),
     }
 }
 
-fn named(set: &str) -> String {
+/// Returns the value of `TZ` if it names no time zone, so that local time is UTC.
+pub fn unknown_time_zone() -> Option<String> {
+    std::env::var("TZ").ok().filter(|set| !set.is_empty() && named(set).is_none())
+}
+
+fn named(set: &str) -> Option<&str> {
     let set = set.strip_prefix(':').unwrap_or(set);
     let name = set.split_once("/zoneinfo/").map_or(set, |(_, name)| name);
     // Names of files: the C library tells small letters from capital ones.
     let is_known = zone(name).is_some_and(|found| found.iana_name().is_none_or(|known| known == name));
-    if name.is_empty() || !is_known { UTC.to_owned() } else { name.to_owned() }
+    (is_known && !name.is_empty()).then_some(name)
 }
 
 /// Returns this machine's time zone, as [`own_time_zone`] names it.
@@ -48,17 +53,43 @@ fn zone(name: &str) -> Option<TimeZone> {
     TimeZone::get(name).or_else(|_| rule()).ok()
 }
 
-/// Returns how many minutes local time is behind UTC at an instant, in milliseconds since the epoch: what
-/// `getTimezoneOffset` returns. `None` if the zone is unknown here.
-pub(crate) fn offset_minutes(name: &str, ms: f64) -> Option<i32> {
-    let zone = zone(name)?;
-    let seconds = (ms / 1000.0).trunc() as i64;
-    let behind = seconds.saturating_sub(Timestamp::MAX.as_second()).max(0);
-    let ahead = Timestamp::MIN.as_second().saturating_sub(seconds).max(0);
+/// The last instants of the range of jiff, in seconds. Two years of them are outside, because a zone has no next change
+/// there.
+const LAST_YEARS: i64 = 2 * 366 * 86_400;
+
+/// Returns an instant with the same offset from UTC that jiff can hold, and how many seconds later it is. Both are
+/// seconds since the epoch, and JavaScript's time is longer than that of jiff.
+fn within(seconds: i64) -> (i64, i64) {
+    let behind = seconds.saturating_sub(Timestamp::MAX.as_second() - LAST_YEARS).max(0);
+    let ahead = (Timestamp::MIN.as_second() + LAST_YEARS).saturating_sub(seconds).max(0);
     let cycles = |distance: i64| (distance + CALENDAR_CYCLE - 1) / CALENDAR_CYCLE;
-    let within = seconds + (cycles(ahead) - cycles(behind)) * CALENDAR_CYCLE;
-    let at = Timestamp::from_second(within).ok()?;
-    Some(-zone.to_offset(at).seconds() / 60)
+    let later = (cycles(ahead) - cycles(behind)) * CALENDAR_CYCLE;
+    (seconds + later, later)
+}
+
+/// Returns how many milliseconds local time is ahead of UTC at an instant, from when on, and until when: milliseconds
+/// since the epoch, null without such a change. `None` if the zone is unknown here.
+pub(crate) fn offset(name: &str, ms: f64) -> Option<Value> {
+    let zone = zone(name)?;
+    let (seconds, later) = within((ms / 1000.0).floor() as i64);
+    let at = Timestamp::from_second(seconds).ok()?;
+    let change = |at: Timestamp| (at.as_second() - later) * 1000;
+    // `preceding` excludes the instant itself.
+    let from = zone.preceding(Timestamp::from_second(seconds + 1).ok()?).next();
+    let from = from.map(|found| change(found.timestamp()));
+    let until = zone.following(at).next().map(|found| change(found.timestamp()));
+    Some(json!([i64::from(zone.to_offset(at).seconds()) * 1000, from, until]))
+}
+
+/// Returns how many milliseconds local time is ahead of UTC if clocks show this local time, which is counted as if it
+/// were UTC. Of two such instants the earlier one counts; if there is none, the offset is that before the change.
+/// `None` if the zone is unknown here.
+pub(crate) fn offset_of_local(name: &str, wall: f64) -> Option<i64> {
+    let zone = zone(name)?;
+    let (seconds, _) = within((wall / 1000.0).floor() as i64);
+    let local = TimeZone::UTC.to_datetime(Timestamp::from_second(seconds).ok()?);
+    let at = zone.to_ambiguous_timestamp(local).compatible().ok()?;
+    Some((seconds - at.as_second()) * 1000)
 }
 
 /// Returns the name of a zone and its changes until 2100, oldest first: from which second since the epoch on local time
@@ -83,6 +114,11 @@ mod tests {
     const WINTER: f64 = 1_767_225_600_000.0;
     const SUMMER: f64 = 1_782_864_000_000.0;
 
+    /// Minutes that local time is behind UTC.
+    fn behind(zone: &str, ms: f64) -> Option<i64> {
+        offset(zone, ms).map(|found| -found[0].as_i64().expect("a number") / 60_000)
+    }
+
     #[test]
     fn a_zone_has_its_offset_of_each_instant() {
         for (zone, winter, summer) in [
@@ -98,23 +134,57 @@ mod tests {
             ("AAA5BBB3", 300, 180),
             ("AAA5", 300, 300),
         ] {
-            assert_eq!(
-                (offset_minutes(zone, WINTER), offset_minutes(zone, SUMMER)),
-                (Some(winter), Some(summer)),
-                "{zone}"
-            );
+            assert_eq!((behind(zone, WINTER), behind(zone, SUMMER)), (Some(winter), Some(summer)), "{zone}");
         }
-        assert_eq!(offset_minutes("Mars/Base", WINTER), None);
+        assert_eq!(offset("Mars/Base", WINTER), None);
     }
 
     #[test]
     fn the_ends_of_javascripts_time_have_an_offset() {
-        assert_eq!(offset_minutes("Asia/Tokyo", 8.64e15), Some(-540));
-        assert!(offset_minutes("Asia/Tokyo", -8.64e15).is_some());
+        assert_eq!(behind("Asia/Tokyo", 8.64e15), Some(-540));
+        assert!(offset("Asia/Tokyo", -8.64e15).is_some());
+        assert!(offset_of_local("Asia/Tokyo", -8.64e15).is_some());
+        assert_eq!(offset_of_local("Asia/Tokyo", 8.64e15), Some(32_400_000));
         // A summer and a winter far beyond the data of zones.
         let years = 20_000.0 * 365.2425 * 86_400_000.0;
-        let far = [WINTER + years, SUMMER + years].map(|at| offset_minutes("America/New_York", at));
+        let far = [WINTER + years, SUMMER + years].map(|at| behind("America/New_York", at));
         assert_eq!(far, [Some(300), Some(240)]);
+    }
+
+    #[test]
+    fn an_offset_holds_from_one_change_to_the_next() {
+        let summer = json!([7_200_000, 1_774_746_000_000_i64, 1_792_890_000_000_i64]);
+        for at in [1_774_746_000_000.0, SUMMER, 1_792_889_999_999.0] {
+            assert_eq!(offset("Europe/Berlin", at), Some(summer.clone()), "{at}");
+        }
+        let winter = offset("Europe/Berlin", 1_774_745_999_999.0).expect("it is known");
+        assert_eq!((&winter[0], &winter[2]), (&json!(3_600_000), &summer[1]));
+        assert_eq!(offset("UTC", SUMMER), Some(json!([0, null, null])));
+        // To the second, as it was until 1893.
+        assert_eq!(offset("Europe/Berlin", -6e12).map(|found| found[0].clone()), Some(json!(3_208_000)));
+    }
+
+    #[test]
+    fn a_local_time_in_the_hour_of_a_change_has_the_offset_before_it() {
+        for (zone, wall, ahead) in [
+            // Left out, and had twice.
+            ("Europe/Berlin", "2026-03-29T02:30:00Z", 3_600),
+            ("Europe/Berlin", "2026-10-25T02:30:00Z", 7_200),
+            ("America/New_York", "2026-03-08T02:30:00Z", -18_000),
+            ("America/New_York", "2026-11-01T01:30:00Z", -14_400),
+            ("Australia/Lord_Howe", "2026-10-04T02:15:00Z", 37_800),
+            ("Australia/Lord_Howe", "2026-04-05T01:45:00Z", 39_600),
+            ("EST5EDT,M3.2.0,M11.1.0", "2026-03-08T02:30:00Z", -18_000),
+            // On either side of the hour.
+            ("Europe/Berlin", "2026-03-29T01:59:59Z", 3_600),
+            ("Europe/Berlin", "2026-03-29T03:00:00Z", 7_200),
+            ("Europe/Berlin", "2026-10-25T03:00:00Z", 3_600),
+        ] {
+            let at: Timestamp = wall.parse().expect("an instant");
+            let found = offset_of_local(zone, at.as_millisecond() as f64);
+            assert_eq!(found, Some(ahead * 1000), "{zone} {wall}");
+        }
+        assert_eq!(offset_of_local("Mars/Base", WINTER), None);
     }
 
     #[test]
@@ -132,8 +202,10 @@ mod tests {
             ("", "UTC"),
             ("Mars/Base", "UTC"),
             ("asia/tokyo", "UTC"),
+            // More hours than a rule may have.
+            ("XYZ-25", "UTC"),
         ] {
-            assert_eq!(named(set), name, "{set}");
+            assert_eq!(named(set).unwrap_or(UTC), name, "{set}");
         }
     }
 

@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::execution::ctx::Context;
 use crate::execution::step::block::run_block;
-use crate::model::effects::ToolCall;
+use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 use crate::model::flow::{Block, ToolIdentity};
@@ -42,19 +42,27 @@ fn tool_call(cx: &Context, tool: &str, call_id: &str, alias: &str, args: &Value)
     })
 }
 
-/// Returns the same for a call that ran with other arguments than the model's, because a person changed them.
-pub(crate) fn edited_call(cx: &Context, tool: &str, call: &ToolCall, edited: &Value) -> Value {
-    let mut fields = tool_call(cx, tool, &call.id, &call.name, edited);
-    fields["proposedArguments"] = call.args.to_string().into();
+/// Returns the same for a call that ran with other arguments than those proposed, because a person changed them.
+pub fn edited_call(
+    cx: &Context,
+    tool: &str,
+    call_id: &str,
+    alias: &str,
+    (proposed, edited): (&Value, &Value),
+) -> Value {
+    let mut fields = tool_call(cx, tool, call_id, alias, edited);
+    fields["proposedArguments"] = proposed.to_string().into();
     fields
 }
 
-/// Records the end of a call: the fields of its output, or its error.
-pub fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>) {
-    let (status, patch) = match ended {
+/// Records the end of a call: the fields of its output, or its error. `edited` are the fields of the call if it ran
+/// with other arguments than its item has.
+pub fn end(cx: &Context, of: Seq, ended: Result<Map<String, Value>, &FlowError>, edited: Option<Value>) {
+    let (status, mut patch) = match ended {
         Ok(patch) => (ItemStatus::Completed, patch),
         Err(error) => (ItemStatus::Failed, Map::from_iter([("error".to_owned(), error.to_public_json())])),
     };
+    patch.extend(edited.map(|call| ("toolCall".to_owned(), call)));
     cx.record(EventKind::ItemDone { of, status, patch });
 }
 
@@ -65,14 +73,18 @@ pub(crate) async fn run(
     who: &ToolIdentity,
     input: StepValue,
 ) -> Result<StepValue, FlowError> {
-    let of = begin(cx, &block.name, &call_id(cx), &tool_alias(&block.name), &input.data.to_json(), who);
+    let (id, alias, given) = (call_id(cx), tool_alias(&block.name), input.data.to_json());
+    let of = begin(cx, &block.name, &id, &alias, &given, who);
     let path = join(&cx.frame.path, &format!("tool:{}", encode(&block.name)));
+    let edited = cx.run.edited_input(&path).map(Data::to_json);
+    let edited = edited.map(|edited| edited_call(cx, &block.name, &id, &alias, (&given, &edited)));
     let result = run_block(cx.run.clone(), block.clone(), Some(cx.frame.clone()), path, input).await;
     if result.as_ref().is_err_and(FlowError::is_suspension) {
         // A suspended call has not ended: its item stays in progress.
         return result;
     }
-    end(cx, of, result.as_ref().map(|output| Map::from_iter([("output".to_owned(), output.data.to_json())])));
+    let output = result.as_ref().map(|output| Map::from_iter([("output".to_owned(), output.data.to_json())]));
+    end(cx, of, output, edited);
     result
 }
 

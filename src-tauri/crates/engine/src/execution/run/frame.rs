@@ -208,7 +208,7 @@ impl Frame {
     }
 
     /// Whether its block has ended.
-    pub(crate) fn is_finished(&self) -> bool {
+    pub fn is_finished(&self) -> bool {
         self.finished.get()
     }
 

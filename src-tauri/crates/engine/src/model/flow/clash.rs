@@ -1,7 +1,7 @@
 //! Whether a value can satisfy two schemas at once, as far as their JSON Schemas tell.
 //!
 //! Conservative: without a contradiction in the JSON Schemas there is no clash. One exception: two lists whose elements
-//! contradict each other clash, although the empty list satisfies both.
+//! contradict each other clash, although the empty list satisfies both: nothing could be added to such a list.
 
 use serde_json::Value;
 
@@ -13,6 +13,11 @@ pub(super) struct Clash {
     pub(super) one: String,
     /// What the second demands there.
     pub(super) two: String,
+}
+
+/// Returns the contradiction in one JSON Schema, if no value can satisfy it: its place, and what it demands there.
+pub fn contradiction(shape: &Value) -> Option<(String, String)> {
+    clash(shape, shape).map(|clash| (clash.path, clash.one))
 }
 
 /// Returns the contradiction between two JSON Schemas, if there is one.
@@ -34,13 +39,16 @@ pub(super) fn clash(one: &Value, two: &Value) -> Option<Clash> {
         (Some(these), Some(those)) => {
             return if these.iter().any(|value| those.contains(value)) { None } else { here() };
         }
-        (Some(these), None) => return if these.iter().any(|value| is_of_type(value, two)) { None } else { here() },
-        (None, Some(those)) => return if those.iter().any(|value| is_of_type(value, one)) { None } else { here() },
+        (Some(these), None) => return if these.iter().any(|value| may_be(value, two)) { None } else { here() },
+        (None, Some(those)) => return if those.iter().any(|value| may_be(value, one)) { None } else { here() },
         (None, None) => {}
     }
     let (a, b) = (type_of(one)?, type_of(two)?);
     if a != b {
         return here();
+    }
+    if Range::of(one, a).exclude(&Range::of(two, a), is_integer(one) || is_integer(two)) {
+        return Some(Clash { path: String::new(), one: describe_range(one, a), two: describe_range(two, a) });
     }
     match a {
         "object" => objects(one, two),
@@ -90,8 +98,85 @@ fn type_of(shape: &Value) -> Option<&str> {
     Some(if kind == "integer" { "number" } else { kind })
 }
 
-fn is_of_type(value: &Value, shape: &Value) -> bool {
-    type_of(shape).is_none_or(|kind| kind == json_type(value))
+/// Returns whether a value has the type of a schema and is within its bounds.
+fn may_be(value: &Value, shape: &Value) -> bool {
+    let Some(kind) = type_of(shape) else { return true };
+    let size = match value {
+        Value::Number(number) => number.as_f64(),
+        // JavaScript counts the units of UTF-16.
+        Value::String(text) => Some(text.encode_utf16().count() as f64),
+        Value::Array(entries) => Some(entries.len() as f64),
+        _ => None,
+    };
+    let is_within =
+        |size: f64| !Range::of(shape, kind).exclude(&Range { low: (size, false), high: (size, false) }, false);
+    kind == json_type(value) && size.is_none_or(is_within)
+}
+
+fn is_integer(shape: &Value) -> bool {
+    shape["type"] == "integer"
+}
+
+/// The keywords of the bounds of a type: the lower and the upper one, and those that exclude the bound itself.
+fn keywords(kind: &str) -> Option<[&'static str; 4]> {
+    Some(match kind {
+        "number" => ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"],
+        "string" => ["minLength", "maxLength", "", ""],
+        "array" => ["minItems", "maxItems", "", ""],
+        _ => return None,
+    })
+}
+
+/// The numbers that a schema accepts, or the lengths of texts and lists. Each bound says whether it is excluded.
+struct Range {
+    low: (f64, bool),
+    high: (f64, bool),
+}
+
+impl Range {
+    fn of(shape: &Value, kind: &str) -> Range {
+        let mut range = Range { low: (f64::NEG_INFINITY, false), high: (f64::INFINITY, false) };
+        let Some([low, high, above, below]) = keywords(kind) else { return range };
+        for (keyword, is_excluded) in [(low, false), (above, true)] {
+            if let Some(bound) = shape[keyword].as_f64() {
+                range.low = higher(range.low, (bound, is_excluded));
+            }
+        }
+        for (keyword, is_excluded) in [(high, false), (below, true)] {
+            if let Some(bound) = shape[keyword].as_f64() {
+                range.high = lower(range.high, (bound, is_excluded));
+            }
+        }
+        range
+    }
+
+    /// Returns whether no value is within both ranges.
+    fn exclude(&self, other: &Range, are_integers: bool) -> bool {
+        let (mut low, mut high) = (higher(self.low, other.low), lower(self.high, other.high));
+        if are_integers {
+            let is_at = |(bound, is_excluded): (f64, bool)| is_excluded && bound.fract() == 0.0;
+            low = (low.0.ceil() + f64::from(u8::from(is_at(low))), false);
+            high = (high.0.floor() - f64::from(u8::from(is_at(high))), false);
+        }
+        low.0 > high.0 || (low.0 == high.0 && (low.1 || high.1))
+    }
+}
+
+fn higher(one: (f64, bool), two: (f64, bool)) -> (f64, bool) {
+    if two.0 > one.0 || (two.0 == one.0 && two.1) { two } else { one }
+}
+
+fn lower(one: (f64, bool), two: (f64, bool)) -> (f64, bool) {
+    if two.0 < one.0 || (two.0 == one.0 && two.1) { two } else { one }
+}
+
+/// Describes the type of a schema with its bounds: `number with minimum 10`.
+fn describe_range(shape: &Value, kind: &str) -> String {
+    let keywords = keywords(kind).unwrap_or_default();
+    let bounds = keywords.iter().filter_map(|keyword| Some(format!("{keyword} {}", shape[*keyword].as_number()?)));
+    let bounds: Vec<String> = bounds.collect();
+    let kind = if is_integer(shape) { "integer" } else { kind };
+    if bounds.is_empty() { kind.to_owned() } else { format!("{kind} with {}", bounds.join(" and ")) }
 }
 
 /// Describes what a schema accepts.
@@ -139,6 +224,54 @@ mod tests {
         check(json!({ "enum": ["a", "b"] }), json!({ "const": "c" }), ": \"a\" or \"b\", \"c\"");
         check(json!({ "type": "string", "enum": [0, 1] }), json!({ "type": "number" }), "");
         check(json!({ "const": 1 }), json!({ "type": "string" }), ": 1, string");
+    }
+
+    #[test]
+    fn ranges_clash_if_they_exclude_each_other() {
+        let number = |bounds: &[(&str, f64)]| {
+            let mut shape = json!({ "type": "number" });
+            bounds.iter().for_each(|(keyword, bound)| shape[*keyword] = json!(bound));
+            shape
+        };
+        let (low, high) = (number(&[("minimum", 10.0)]), number(&[("maximum", 5.0)]));
+        check(low.clone(), high.clone(), ": number with minimum 10.0, number with maximum 5.0");
+        check(low.clone(), number(&[("maximum", 10.0)]), "");
+        check(
+            low,
+            number(&[("exclusiveMaximum", 10.0)]),
+            ": number with minimum 10.0, number with exclusiveMaximum 10.0",
+        );
+        check(high, number(&[("minimum", 1.0)]), "");
+        let between = json!({ "type": "integer", "exclusiveMinimum": 1, "exclusiveMaximum": 2 });
+        check(between, json!({ "type": "number" }), ": integer with exclusiveMinimum 1 and exclusiveMaximum 2, number");
+        check(json!({ "const": 3 }), json!({ "type": "number", "minimum": 3 }), "");
+        check(json!({ "const": 3 }), json!({ "type": "number", "minimum": 4 }), ": 3, number");
+        check(json!({ "enum": ["a", "bcd"] }), json!({ "type": "string", "minLength": 3 }), "");
+        check(json!({ "enum": ["a", "bc"] }), json!({ "type": "string", "minLength": 3 }), ": \"a\" or \"bc\", string");
+        let (short, long) = (json!({ "type": "string", "maxLength": 2 }), json!({ "type": "string", "minLength": 3 }));
+        check(short, long, ": string with maxLength 2, string with minLength 3");
+        let (few, many) = (json!({ "type": "array", "maxItems": 2 }), json!({ "type": "array", "minItems": 3 }));
+        check(few, many, ": array with maxItems 2, array with minItems 3");
+    }
+
+    #[test]
+    fn a_schema_can_contradict_itself() {
+        let n = json!({ "type": "number", "minimum": 10, "maximum": 5 });
+        let object = |required: Value| json!({ "type": "object", "properties": { "n": n }, "required": required });
+        let said = Some((".n".to_owned(), "number with minimum 10 and maximum 5".to_owned()));
+        assert_eq!(contradiction(&object(json!(["n"]))), said);
+        // Without the property a value fits.
+        assert_eq!(contradiction(&object(json!([]))), None);
+        for fitting in [
+            json!({}),
+            json!({ "enum": ["a", 1] }),
+            json!({ "type": "integer", "minimum": 1, "maximum": 1 }),
+            json!({ "anyOf": [n, { "type": "null" }] }),
+            json!({ "type": "array", "items": { "type": "string", "minLength": 1 } }),
+            json!({ "type": "object", "additionalProperties": { "type": "string" } }),
+        ] {
+            assert_eq!(contradiction(&fitting), None, "{fitting}");
+        }
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::clash::{Clash, clash};
+use super::clash::{Clash, clash, contradiction};
 use super::{Block, Flow};
 use crate::model::callable::SchemaRef;
 use crate::model::error::FlowError;
@@ -41,7 +41,7 @@ pub struct Expectation {
     pub declaration: Declaration,
 }
 
-/// Two declarations that no value satisfies.
+/// Two declarations that no value satisfies, or one.
 pub struct Conflict {
     /// The `SchemaConflictError`.
     pub error: FlowError,
@@ -49,7 +49,7 @@ pub struct Conflict {
     pub site: Option<u32>,
 }
 
-/// Fails if two declarations of one field contradict each other.
+/// Fails if two declarations of one field contradict each other, or one contradicts itself.
 pub fn check_declarations(flow: &Flow) -> Result<(), Conflict> {
     let mut known = Known::default();
     for declaration in &flow.declarations {
@@ -156,6 +156,9 @@ impl Known {
         let described = declaration.schema.describe_accepted();
         let Some(properties) = described.get("properties").and_then(Value::as_object) else { return Ok(()) };
         for (field, shape) in properties {
+            if let Some((path, demanded)) = contradiction(shape) {
+                return Err(impossible(&format!("{field}{path}"), of, declaration, demanded));
+            }
             let others = self.fields.entry((holder, field.clone())).or_default();
             for (owner, other) in others.iter() {
                 if let Some(clash) = clash(other, shape) {
@@ -166,6 +169,18 @@ impl Known {
         }
         Ok(())
     }
+}
+
+/// A declaration that no value satisfies.
+fn impossible(field: &str, of: Option<&str>, declaration: &Declaration, demanded: String) -> Conflict {
+    let scope = declaration.scope.as_str();
+    let whose = of.map(|name| format!(" of \"{name}\"")).unwrap_or_default();
+    let message = format!(
+        "{scope} state field \"{field}\"{whose} is declared as {demanded} by {}, and no value is valid for that",
+        declaration.owner
+    );
+    let details = json!({ "scope": scope, "field": field, "blocks": [declaration.owner], "types": [demanded] });
+    Conflict { error: schema_conflict(message, details), site: declaration.site }
 }
 
 fn conflict(field: &str, of: Option<&str>, owner: &str, declaration: &Declaration, clash: Clash) -> Conflict {
@@ -182,10 +197,13 @@ fn conflict(field: &str, of: Option<&str>, owner: &str, declaration: &Declaratio
         "blocks": [owner, declaration.owner],
         "types": [clash.one, clash.two],
     });
-    let error = FlowError {
+    Conflict { error: schema_conflict(message, details), site: declaration.site }
+}
+
+fn schema_conflict(message: String, details: Value) -> FlowError {
+    FlowError {
         code: Some("schema_conflict".to_owned()),
         details: Some(details),
         ..FlowError::new("SchemaConflictError", message)
-    };
-    Conflict { error, site: declaration.site }
+    }
 }

@@ -16,6 +16,8 @@ pub struct Few {
     pub seq: Seq,
     /// The event that its fields are of: another one, where a keyed component was emitted again.
     pub newest: Seq,
+    /// The event that it comes from: another one, where the block of the first event does not count any more.
+    pub from: Seq,
     /// For a continuation: the block that the request had come to.
     pub continued: Option<String>,
 }
@@ -25,7 +27,7 @@ pub struct Few {
 /// number among the items, and the writes to a snapshot's state are not looked at.
 pub fn item_of_few(request: &Arc<str>, events: Events<'_>, wanted: &Few) -> Option<Item> {
     let mut facts = Facts::gather(events, true);
-    let (event, newest) = (events.get(wanted.seq)?, events.get(wanted.newest)?);
+    let (event, newest, from) = (events.get(wanted.seq)?, events.get(wanted.newest)?, events.get(wanted.from)?);
     if matches!(event.kind, EventKind::RequestResumed { .. }) {
         facts.continued.insert(event.seq, wanted.continued.as_deref());
     }
@@ -46,7 +48,7 @@ pub fn item_of_few(request: &Arc<str>, events: Events<'_>, wanted: &Few) -> Opti
         item_index: 0,
         ts: event.at,
         seq: event.seq,
-        provenance: facts.provenance(request, event),
+        provenance: facts.provenance(request, from),
         transient: new.transient,
         agent_type: new.agent_type,
         agent_name: new.agent_name,

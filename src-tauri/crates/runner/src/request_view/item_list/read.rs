@@ -12,6 +12,8 @@ pub(crate) struct Wanted {
     pub(crate) seq: Seq,
     /// The event that its fields are of.
     pub(crate) newest: Seq,
+    /// The event that it comes from.
+    pub(crate) from: Seq,
     /// The events that say what it shows; of pieces of a long text only the first, or the last while it grows.
     pub(crate) events: Vec<Seq>,
     /// How many bytes its text has, where it was added in progress.
@@ -49,18 +51,18 @@ impl ItemList {
     fn shown_at(&self, at: usize, seq: u32) -> u8 {
         let alive = |entry: &Entry| entry.from <= seq && seq < entry.until;
         let entry = &self.entries[at];
-        let is_between = |(from, until): &(u32, u32)| (*from..*until).contains(&seq);
-        if !alive(entry) || self.gaps_of(at as u32).iter().any(is_between) {
+        let group = if entry.flags & IS_KEYED == 0 { None } else { self.group_of.get(&(at as u32)) };
+        let Some(group) = group else {
+            let is_between = |(from, until): &(u32, u32)| (*from..*until).contains(&seq);
+            let is_item = alive(entry) && !self.gaps_of(at as u32).iter().any(is_between);
+            return if is_item { entry.audiences } else { 0 };
+        };
+        let members = &self.groups[*group as usize].members;
+        if members.first() != Some(&(at as u32)) {
             return 0;
         }
-        let group = if entry.flags & IS_KEYED == 0 { None } else { self.group_of.get(&(at as u32)) };
-        let Some(group) = group else { return entry.audiences };
-        let members = &self.groups[*group as usize].members;
-        let mut living = members.iter().map(|one| *one as usize).filter(|one| alive(&self.entries[*one]));
-        match (living.next(), living.next_back()) {
-            (Some(first), newest) if first == at => self.entries[newest.unwrap_or(first)].audiences,
-            _ => 0,
-        }
+        let newest = members.iter().map(|one| &self.entries[*one as usize]).rfind(|one| alive(one));
+        newest.map_or(0, |newest| newest.audiences)
     }
 
     /// When the item of an entry was none, between two runs of its attempt.
@@ -125,7 +127,11 @@ impl ItemList {
         let group = self.group_of.get(&index).map(|group| &self.groups[*group as usize].members);
         let newest = group.and_then(|group| group.iter().rev().find(|one| alive(&self.entries[**one as usize])));
         let newest = newest.map_or(entry.seq, |one| self.entries[*one as usize].seq);
-        let mut events = vec![entry.seq, newest];
+        let source = group.and_then(|group| group.iter().find(|one| alive(&self.entries[**one as usize])));
+        let source = source.map_or(entry, |one| &self.entries[*one as usize]);
+        let mut events = vec![entry.seq, newest, source.seq];
+        let started = self.attempts.get(source.attempt as usize).map(|attempt| attempt.started);
+        events.extend(started.filter(|seq| *seq != NEVER));
         if entry.from != NEVER {
             events.push(entry.from);
         }
@@ -157,6 +163,7 @@ impl ItemList {
         Some(Wanted {
             seq,
             newest: newest.into(),
+            from: source.seq.into(),
             events: events.into_iter().map(Seq::from).collect(),
             text_bytes,
             is_growing,

@@ -58,7 +58,7 @@ impl ItemList {
         shown.into_iter().map(|(at, shown)| self.standing(at, shown)).collect()
     }
 
-    /// Of those with one identity the first that is an item is shown, to whom the newest one is.
+    /// Of those with one identity the first is shown while one of them is an item, to whom the newest one is.
     fn of_group(&self, members: &[u32]) -> Vec<(u32, Shown)> {
         let mut turns: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         let entry = |at: usize| -> &Entry { &self.entries[members[at] as usize] };
@@ -75,10 +75,10 @@ impl ItemList {
             }
             living.extend(come);
             let until = turns.peek().map_or(NEVER, |(until, _)| *until);
-            if let (Some(first), Some(newest)) = (living.first(), living.last())
+            if let (Some(first), Some(newest)) = (members.first(), living.last())
                 && from < until
             {
-                found.push((members[*first], stretch(from, until, entry(*newest).audiences)));
+                found.push((*first, stretch(from, until, entry(*newest).audiences)));
             }
         }
         found

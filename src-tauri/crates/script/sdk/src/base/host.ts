@@ -129,6 +129,15 @@ export function ended(token: number): void {
 }
 
 /**
+ * Which code a listener runs as: the call that added it, or, if that call has ended, the code that runs now. It carries
+ * what the code that runs now carries.
+ */
+export function codeOfListener(token: number): number {
+  if (token === currentToken() || (!running.has(token) && current !== LOAD)) return current;
+  return carried() === undefined ? token : codeThat(carried(), token);
+}
+
+/**
  * Who asks by a handle: the block that it was made for, and when that one has ended, the block whose code uses it.
  * Packages keep a block's handles for the blocks after it.
  */

@@ -7,6 +7,8 @@ import { bytesOf, fromBase64 } from '../base/bytes';
 import { ask, currentCode, currentToken, LOAD, native, runAs } from '../base/host';
 import { console } from './console';
 import { localToRun } from './local-time';
+import { domError, structuredCloneOf } from './structured-clone';
+import { requestSignal } from './web';
 
 function now(): number {
   // A look at the precise clock may stand at this place of an older record.
@@ -38,7 +40,7 @@ const PlainDate = Date;
 const localTime = localToRun(PlainDate);
 const RecordedDate = new Proxy(PlainDate, {
   construct(target, args: unknown[], derived) {
-    const time = args.length === 0 ? now() : localTime?.(args);
+    const time = args.length === 0 ? now() : localTime(args);
     return Reflect.construct(target, time === undefined ? args : [time], derived) as object;
   },
   apply() {
@@ -78,6 +80,10 @@ function ownTimers(): Timers {
 function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats: boolean, args: unknown[]): number {
   const own = ownTimers();
   const id = ++own.newest;
+  if (requestSignal.aborted) {
+    console.warn('a timer was dropped, because the request was aborted and waits for nothing');
+    return id;
+  }
   const token = currentToken();
   const code = currentCode();
   own.pending.add(id);
@@ -97,38 +103,6 @@ function clearTimer(id?: number): void {
   if (id !== undefined) ownTimers().pending.delete(id);
 }
 
-function structuredCloneOf<T>(value: T): T {
-  const seen = new Map<unknown, unknown>();
-  const copy = (original: unknown): unknown => {
-    if (typeof original === 'function' || typeof original === 'symbol') {
-      throw new TypeError(`structuredClone: ${typeof original} could not be cloned`);
-    }
-    if (typeof original !== 'object' || original === null) return original;
-    if (seen.has(original)) return seen.get(original);
-    if (original instanceof PlainDate) return new PlainDate(original.getTime());
-    if (original instanceof Map) {
-      const map = new Map();
-      seen.set(original, map);
-      original.forEach((v, k) => map.set(copy(k), copy(v)));
-      return map;
-    }
-    if (original instanceof Set) {
-      const set = new Set();
-      seen.set(original, set);
-      original.forEach((v) => set.add(copy(v)));
-      return set;
-    }
-    if (ArrayBuffer.isView(original)) return (original as Uint8Array).slice();
-    const target: Record<string, unknown> | unknown[] = Array.isArray(original) ? [] : {};
-    seen.set(original, target);
-    for (const key of Object.keys(original)) {
-      (target as Record<string, unknown>)[key] = copy((original as Record<string, unknown>)[key]);
-    }
-    return target;
-  };
-  return copy(value) as T;
-}
-
 /** The arrays that chance can fill: any bits of theirs are a value. */
 const INTEGERS = [
   Int8Array,
@@ -143,13 +117,6 @@ const INTEGERS = [
 ];
 /** As the standard says. */
 const MOST_RANDOM = 65_536;
-
-/** An error as a browser's, which are told apart by their names. */
-function domError(name: string, message: string): Error {
-  const error = new Error(message);
-  error.name = name;
-  return error;
-}
 
 const crypto = {
   randomUUID: () => native.sync('uuid', currentToken(), '') as string,

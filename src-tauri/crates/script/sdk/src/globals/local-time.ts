@@ -1,8 +1,8 @@
-// Local time in the zone of the run, if this machine has another one: in its replay, its resume and its fork.
+// Local time: the local members of `Date`, in the zone of the run, which may not be that of this machine.
 //
 // QuickJS asks the C library, whose zone is that of the whole process, where requests of different zones may run at
-// once. Here the local members of `Date` are made of its UTC members. Each does what QuickJS does, its choice at a
-// change of the clock included, so that a replay finds the same values.
+// once. It also knows offsets only to the minute, and has a rule of its own for an hour that a change of the clock
+// leaves out or repeats. Here the local members are made of the UTC ones, by the rules of ECMAScript.
 
 import { LOAD, native } from '../base/host';
 
@@ -17,14 +17,38 @@ const WITH_ZONE = /\d:\d\d.*[+-]\d\d:?\d\d|\d\s*Z\b|\b(GMT|UTC|UT|[ECMP][SD]T)\b
 
 type Method = (this: Date, ...args: number[]) => unknown;
 
-/** Minutes that local time is behind UTC. */
-function offset(ms: number): number {
-  return Number.isNaN(ms) ? NaN : Number(native.sync('zone_offset', LOAD, String(ms)));
+/** From `from` on, and before `until`, local time is `ahead` of UTC; all in milliseconds. */
+interface Offset {
+  ahead: number;
+  from: number;
+  until: number;
 }
 
-/** The instant at which a clock in the zone shows `wall`, which is counted as if it were UTC. */
+/** The offset that was asked for last: most times that a flow reads are near each other. */
+let known: Offset = { ahead: 0, from: Infinity, until: -Infinity };
+
+/** Milliseconds that local time is ahead of UTC. */
+function ahead(ms: number): number {
+  if (Number.isNaN(ms)) return NaN;
+  if (ms < known.from || ms >= known.until) {
+    const told = JSON.parse(native.sync('zone_offset', LOAD, String(ms)) as string) as (number | null)[];
+    known = { ahead: told[0] as number, from: told[1] ?? -Infinity, until: told[2] ?? Infinity };
+  }
+  return known.ahead;
+}
+
+/**
+ * The instant at which a clock in the zone shows `wall`, which is counted as if it were UTC. What the clock shows twice
+ * is the earlier instant; what it never shows is counted from before the change.
+ */
 function instant(wall: number): number {
-  return wall + offset(wall) * MINUTE;
+  return Number.isNaN(wall) ? NaN : wall - Number(native.sync('zone_offset_of_local', LOAD, String(wall)));
+}
+
+/** Minutes that local time is behind UTC, as `getTimezoneOffset` returns them. */
+function behind(ms: number): number {
+  // Adding 0 makes -0 positive.
+  return Math.trunc(-ahead(ms) / MINUTE) + 0;
 }
 
 const two = (value: number) => String(value).padStart(2, '0');
@@ -38,8 +62,7 @@ function year(value: number): string {
  * Makes a class of dates local to the zone of the run. Returns what its constructor makes of arguments: the time, or
  * nothing where they do not depend on the zone.
  */
-export function localToRun(Plain: DateConstructor): ((args: unknown[]) => number | undefined) | undefined {
-  if (native.sync('zone', LOAD, '') === undefined) return undefined;
+export function localToRun(Plain: DateConstructor): (args: unknown[]) => number | undefined {
   const proto = Plain.prototype as unknown as Record<string, Method>;
   const { getTime, getTimezoneOffset } = Plain.prototype;
   const parse = Plain.parse;
@@ -47,7 +70,7 @@ export function localToRun(Plain: DateConstructor): ((args: unknown[]) => number
   /** A date whose UTC members are the local ones of this one. */
   const local = (date: Date): Date => {
     const ms = getTime.call(date);
-    return new Plain(ms - offset(ms) * MINUTE);
+    return new Plain(ms + ahead(ms));
   };
   const call = (date: Date, method: string, args: number[] = []) =>
     (proto[method] as Method).apply(date, args) as number;
@@ -70,7 +93,7 @@ export function localToRun(Plain: DateConstructor): ((args: unknown[]) => number
     });
   }
   put('getTimezoneOffset', function () {
-    return offset(getTime.call(this));
+    return behind(getTime.call(this));
   });
   put('getYear', function () {
     return local(this).getUTCFullYear() - 1900;
@@ -83,10 +106,10 @@ export function localToRun(Plain: DateConstructor): ((args: unknown[]) => number
   const day = (at: Date): string =>
     `${DAYS[at.getUTCDay()]} ${MONTHS[at.getUTCMonth()]} ${two(at.getUTCDate())} ${year(at.getUTCFullYear())}`;
   const time = (date: Date, at: Date): string => {
-    const ahead = -offset(getTime.call(date));
-    const [hours, minutes] = [Math.floor(Math.abs(ahead) / 60), Math.abs(ahead) % 60];
+    const late = behind(getTime.call(date));
+    const [hours, minutes] = [Math.floor(Math.abs(late) / 60), Math.abs(late) % 60];
     const clock = [at.getUTCHours(), at.getUTCMinutes(), at.getUTCSeconds()].map(two).join(':');
-    return `${clock} GMT${ahead < 0 ? '-' : '+'}${two(hours)}${two(minutes)}`;
+    return `${clock} GMT${late > 0 ? '-' : '+'}${two(hours)}${two(minutes)}`;
   };
   const localDay = (at: Date): string =>
     `${two(at.getUTCMonth() + 1)}/${two(at.getUTCDate())}/${year(at.getUTCFullYear())}`;

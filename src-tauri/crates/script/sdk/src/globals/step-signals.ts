@@ -1,10 +1,7 @@
 // The signals that steps and races give to what they run, by the paths of their blocks (SEMANTICS §3.3). One
 // runtime runs one request, so a path names one block.
 
-import { describeThrown } from '../base/inspect';
 import { requestSignal, Signal } from './web';
-
-declare const console: { warn(text: string): void };
 
 /** The last segment of the path of a branch of a race. */
 const BRANCH = /^race(~\d+)?\[\d+\]$/;
@@ -84,10 +81,6 @@ export function stopLosers(branches: string[]): void {
     releases.get(branch)?.();
     releases.delete(branch);
     signals.delete(branch);
-    try {
-      Signal.stopAsListeners(signal, error);
-    } catch (thrown) {
-      console.warn(`the signal of ${branch} could not be fired: ${describeThrown(thrown)}`);
-    }
+    Signal.stop(signal, error);
   }
 }

@@ -2,7 +2,7 @@
 //
 // Must not: reach outside. URLs are taken apart by the host's parser, which follows the standard.
 
-import { ask, currentToken, native, runAs } from '../base/host';
+import { ask, currentToken, codeOfListener, native, runAs } from '../base/host';
 import { describeThrown } from '../base/inspect';
 
 declare const console: { warn(text: string): void };
@@ -211,7 +211,12 @@ class Decoder {
   }
 }
 
-type Listener = (event: { type: 'abort'; target: Signal }) => void;
+interface AbortEvent {
+  type: 'abort';
+  target: Signal;
+  currentTarget: Signal;
+}
+type Listener = ((this: Signal, event: AbortEvent) => void) | { handleEvent(event: AbortEvent): void };
 
 function abortError(): Error {
   const error = new Error('This operation was aborted');
@@ -219,14 +224,14 @@ function abortError(): Error {
   return error;
 }
 
-/** Whether each listener is called as part of the call that added it: the engine itself fires the signal. */
-let asListeners = false;
-
-function callSafely(listener: Listener, event: Parameters<Listener>[0]): void {
+/** A listener that throws neither fails the call that aborts nor keeps other listeners from being called. */
+function callSafely(signal: Signal, listener: Listener): void {
+  const event: AbortEvent = { type: 'abort', target: signal, currentTarget: signal };
   try {
-    listener(event);
+    if (typeof listener === 'function') listener.call(signal, event);
+    else listener.handleEvent(event);
   } catch (error) {
-    console.warn(`a listener of ctx.signal threw, which changes nothing: ${describeThrown(error)}`);
+    console.warn(`a listener of an abort signal threw, which changes nothing: ${describeThrown(error)}`);
   }
 }
 
@@ -236,7 +241,11 @@ class Signal {
   /** Each with the call that added it. */
   #listeners = new Map<Listener, number>();
   #onabort: Listener | null = null;
-  readonly #callOnabort: Listener = (event) => this.#onabort?.(event);
+  readonly #callOnabort = (event: AbortEvent): void => {
+    if (typeof this.#onabort === 'function') this.#onabort.call(this, event);
+  };
+  /** The signals of `any` that abort with this one. */
+  #dependents = new Set<Signal>();
 
   get onabort(): Listener | null {
     return this.#onabort;
@@ -258,26 +267,18 @@ class Signal {
     if (this.aborted) throw this.reason;
   }
 
-  /** What a controller does; not part of the standard's surface. */
+  /**
+   * What a controller does; not part of the standard's surface. Each listener runs as the call that added it, so that
+   * its timers and log lines belong to that block, or, if that call has ended, as the code that aborts.
+   */
   static stop(signal: Signal, reason: unknown): void {
     if (signal.aborted) return;
     signal.aborted = true;
     signal.reason = reason === undefined ? abortError() : reason;
-    const event = { type: 'abort' as const, target: signal };
     for (const [listener, token] of [...signal.#listeners]) {
-      if (asListeners) runAs(token, () => callSafely(listener, event));
-      else listener(event);
+      runAs(codeOfListener(token), () => callSafely(signal, listener));
     }
-  }
-
-  /** As `stop`, for a signal that no call fires. A listener that throws does not keep the others from being called. */
-  static stopAsListeners(signal: Signal, reason: unknown): void {
-    asListeners = true;
-    try {
-      Signal.stop(signal, reason);
-    } finally {
-      asListeners = false;
-    }
+    for (const dependent of signal.#dependents) Signal.stop(dependent, signal.reason);
   }
 
   static abort(reason?: unknown): Signal {
@@ -289,7 +290,7 @@ class Signal {
     const signal = new Signal();
     const token = currentToken();
     void ask(token, 'sleep', ms).then(() => {
-      const error = new Error('The operation timed out');
+      const error = new Error('The operation was aborted due to timeout');
       error.name = 'TimeoutError';
       runAs(token, () => Signal.stop(signal, error));
     });
@@ -299,7 +300,7 @@ class Signal {
     const all = new Signal();
     for (const signal of signals) {
       if (signal.aborted) Signal.stop(all, signal.reason);
-      else signal.addEventListener('abort', () => Signal.stop(all, signal.reason));
+      else signal.#dependents.add(all);
     }
     return all;
   }

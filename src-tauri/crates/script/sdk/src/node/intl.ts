@@ -182,6 +182,25 @@ function loadOtherName(dates: unknown, options: Options): void {
   if (asked) withZones.tzData[timeZone] = asked;
 }
 
+type Text = (date?: unknown) => string;
+const { prototype } = PlainDates as unknown as { prototype: object };
+const plainFormat = Object.getOwnPropertyDescriptor(prototype, 'format')?.get as (this: object) => Text;
+const formats = new WeakMap<object, Text>();
+// As in Node.js: a text as a whole has an ordinary space where the data has a narrow one that does not break. Parts and
+// ranges keep that.
+Object.defineProperty(prototype, 'format', {
+  configurable: true,
+  get(this: object): Text {
+    let known = formats.get(this);
+    if (!known) {
+      const format = plainFormat.call(this);
+      known = (date) => format(date).replaceAll('\u202f', ' ');
+      formats.set(this, known);
+    }
+    return known;
+  },
+});
+
 class Collator {
   readonly #options: CollatorOptions;
   readonly #tag: string;

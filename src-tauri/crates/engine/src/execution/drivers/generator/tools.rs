@@ -87,7 +87,7 @@ pub(super) fn report_executed(cx: &Context, generator: &Generator, tools: &[Tool
         let name = find(tools, call).map_or(call.name.as_str(), |tool| &tool.block.name);
         let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
         let result_fields = json!({ "output": call.result, "providerExecuted": true });
-        tool::end(cx, item, Ok(fields(result_fields)));
+        tool::end(cx, item, Ok(fields(result_fields)), None);
     }
 }
 
@@ -197,11 +197,10 @@ async fn run_call(
     {
         return Err(FlowError::suspended());
     }
+    let edited = known.and_then(|tool| edited_arguments(cx, &place_of(tool, step, n)));
+    let edited = edited.map(|edited| tool::edited_call(cx, name, &call.id, &call.name, (&call.args, &edited)));
     let result_fields = result.as_ref().map(|answered| {
         let mut result_fields = json!({ "output": answered.output });
-        if let Some(edited) = known.and_then(|tool| edited_arguments(cx, &place_of(tool, step, n))) {
-            result_fields["toolCall"] = tool::edited_call(cx, name, call, &edited);
-        }
         if let Some(age) = answered.cached {
             result_fields["cached"] = true.into();
             result_fields["cacheAgeMs"] = age.into();
@@ -214,7 +213,7 @@ async fn run_call(
         }
         fields(result_fields)
     });
-    tool::end(cx, item, result_fields);
+    tool::end(cx, item, result_fields, edited);
     result.map(|answered| answered.for_model.unwrap_or(answered.output))
 }
 
@@ -223,11 +222,12 @@ fn place_of(tool: &Tool, step: u32, n: usize) -> String {
     format!("{}[{step}.{n}]", encode(&tool.block.name))
 }
 
-/// Returns the arguments that a person put in place of the model's, if one did.
+/// Returns the arguments that a person put in place of the model's, if one did: with an answer, or in a fork.
 fn edited_arguments(cx: &Context, place: &str) -> Option<Value> {
     let path = join(&cx.frame.path, &format!("tool:{place}"));
     let now = cx.run.live_questions.edited_arguments(&path);
-    now.or_else(|| cx.run.replay_cache.suspensions.edited_arguments(&path).cloned())
+    let answered = now.or_else(|| cx.run.replay_cache.suspensions.edited_arguments(&path).cloned());
+    answered.or_else(|| cx.run.edited_input(&path).map(Data::to_json))
 }
 
 /// Returns the identity of a generator's tool items: the generator's own.
@@ -265,9 +265,13 @@ async fn answer(
         }
         all
     };
-    let cached = cached_call::place_of(cx, &tool.block, &place, &call.args).await?;
-    let key = cached.as_ref().map(|cached| &cached.key);
     let path = join(&cx.frame.path, &format!("tool:{place}"));
+    // An earlier answer to the model's arguments is no answer to those of a fork.
+    let cached = match cx.run.edited_input(&path) {
+        Some(_) => None,
+        None => cached_call::place_of(cx, &tool.block, &place, &call.args).await?,
+    };
+    let key = cached.as_ref().map(|cached| &cached.key);
     let mutex = key.and_then(|key| cx.run.tool_cache.borrow_mut().mutex(key, &path));
     let _guard = match (&mutex, key) {
         (Some(mutex), Some(key)) => {
@@ -288,7 +292,9 @@ async fn answer(
     }
     cx.emit_status(Some(format!("Using {name}…")), Default::default(), EmitOptions::default());
     let work = async {
-        hook(cx, &settings.on_started, &place, "onToolStarted", || happened(json!({}))).await?;
+        let edited =
+            || cx.run.edited_input(&path).map_or_else(|| json!({}), |input| json!({ "input": input.to_json() }));
+        hook(cx, &settings.on_started, &place, "onToolStarted", || happened(edited())).await?;
         let output = run_with_retries(cx, generator, tool, &place, call).await?.data.to_json();
         let happened = || match edited_arguments(cx, &place) {
             Some(edited) => happened(json!({ "output": output, "input": edited })),
@@ -320,7 +326,11 @@ async fn answer(
             let error: FlowError = error;
             if !ends_generator(&error) {
                 hook(cx, &settings.on_errored, &place, "onToolErrored", || {
-                    happened(json!({ "error": error.to_public_json() }))
+                    let error = json!({ "error": error.to_public_json() });
+                    match edited_arguments(cx, &place) {
+                        Some(edited) => happened(json!({ "error": error["error"], "input": edited })),
+                        None => happened(error),
+                    }
                 })
                 .await?;
             }
