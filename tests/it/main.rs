@@ -161,6 +161,7 @@ mod try_honest;
 mod try_out;
 mod try_told;
 mod try_window;
+mod unwritten;
 mod values;
 mod verify;
 mod verify_edits;
