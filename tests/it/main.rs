@@ -125,6 +125,7 @@ mod resource_declarations;
 mod resources;
 mod resumable;
 mod retries;
+mod rounds;
 mod runs_window;
 mod schemas;
 mod search;

@@ -2,8 +2,9 @@
 //!
 //! Must not answer what a resume takes: the cache does.
 
+mod gone;
+
 use std::collections::BTreeSet;
-use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -25,7 +26,7 @@ use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 use crate::model::identity::{InstanceId, StateOwner};
-use crate::model::path::{self, background_task, range_inside, with_ancestors};
+use crate::model::path::{self, background_task, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
@@ -115,31 +116,6 @@ impl ReplayCache {
 }
 
 impl LogReader<'_> {
-    /// Discards an attempt at a path. Writes that blocks inside it made to state outside are kept, like their commits
-    /// to durable records.
-    fn discard_below(&mut self, path: &Arc<str>) {
-        let range = range_inside(path);
-        let inside = self.paths.range::<str, _>((Included(&*range.start), Excluded(&*range.end)));
-        let inside: Vec<Arc<str>> = inside.cloned().collect();
-        self.writes.discard_below(path, &inside, |by| self.replay_cache.has_ended_in(by));
-        self.replay_cache.discard_below(path, &inside);
-        self.replay_cache.suspensions.begin_try(path);
-    }
-
-    /// Notes that nothing that is under way goes on.
-    fn interrupt(&mut self) {
-        let left = self.open.drain().map(|((path, _), open)| (path, open.begun));
-        self.replay_cache.unfinished.extend(left);
-    }
-
-    /// Reads an event of a detached execution (see [`Detached`]): only its attempt is counted.
-    fn read_detached(&mut self, path: Arc<str>, event: &Event) {
-        if matches!(event.kind, EventKind::BlockStarted { .. }) {
-            let next = self.replay_cache.attempts.entry(path).or_insert(0);
-            *next = (*next).max(event.attempt + 1);
-        }
-    }
-
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
         if self.common.ends_before(event) {
@@ -161,7 +137,10 @@ impl LogReader<'_> {
                         .reported_failures
                         .extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
-                EventKind::RequestFinished { error: Some(error), .. } => replay_cache.forget_failures(error),
+                EventKind::RequestFinished { error: Some(error), .. } => {
+                    replay_cache.forget_failures(error);
+                    self.forget_end_hooks();
+                }
                 EventKind::SuspensionResolved(resolved) => {
                     replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)))
                 }
