@@ -42,6 +42,7 @@ export default defineFlow({
     narrowState: { block: chain("top").parallel({ looks, counts }, limit) },
     each: { block: chain("top").map(() => [1, 2, 3]).forEach(chain("one").step(ok("first")).step(x)) },
     narrowEach: { block: chain("top").map(() => [1, 2, 3]).forEach(x, limit) },
+    worked: { block: chain("top").work(x).waitForWork({ failOnError: true }) },
     gate: { block: chain("top").step(gate) },
   },
 });
@@ -94,6 +95,8 @@ fn branches_behind_one_that_succeeds_in_a_later_round_are_not_run() {
     completes("later", &["-x", "resume", "x"], json!({ "x": 1 }));
     completes("chains", &["-x", "resume", "x"], json!({ "x": 1 }));
     completes("rescued", &["-x", "resume", "x"], json!({ "x": 1 }));
+    completes("rescued", &["-x", "resume", "-x", "resume", "x"], json!({ "x": 1 }));
+    completes("worked", &["-x", "resume", "x"], json!(1));
 }
 
 #[test]

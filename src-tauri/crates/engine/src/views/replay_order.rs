@@ -8,7 +8,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::event::{Event, EventKind, Outcome, Seq};
-use crate::model::path::{is_called, is_of_end_hook, parent, with_ancestors};
+use crate::model::path::{ON_STEP_ERRORED, is_called, is_of_end_hook, parent, with_ancestors};
 use passed_over::PassedOver;
 
 /// One uninterrupted run of an attempt: which attempt of its path, and how often it had been resumed.
@@ -268,17 +268,20 @@ impl ReplayOrder {
         self.order.get(path).map_or(0, |order| order.partition_point(|other| *other < run))
     }
 
-    /// The blocks that functions had run before they failed, and a resume ran the functions again. It took from the log
-    /// those that they ran again, without an event, so a replay may run them or not.
+    /// The blocks that functions had run before they failed, and the hooks that were told of failures, if a resume ran
+    /// the function, or what had failed, again. It took from the log those that it came to again, without an event, so
+    /// a replay may run them or not.
     pub fn may_be_left_out(&self) -> impl Iterator<Item = &Arc<str>> {
         let is_before = |called: &str| {
-            let again = parent(called).and_then(|function| self.ran_again.get(function));
+            let again = parent(called).and_then(|around| self.ran_again.get(around));
             let newest = self.newest.get_key_value(called).map(|(path, run)| (path.clone(), *run));
             let began = newest.and_then(|newest| self.began.get(&newest));
             again.zip(began).is_some_and(|(again, began)| began < again)
         };
-        let of_functions = self.newest.keys().filter(|_| !self.ran_again.is_empty());
-        of_functions.filter(move |path| with_ancestors(path).any(|path| is_called(path) && is_before(path)))
+        let is_told = |path: &str| path.rsplit('/').next().is_some_and(|last| last.starts_with(ON_STEP_ERRORED));
+        let may_be_silent = move |path: &str| (is_called(path) || is_told(path)) && is_before(path);
+        let begun = self.newest.keys().filter(|_| !self.ran_again.is_empty());
+        begun.filter(move |path| with_ancestors(path).any(&may_be_silent))
     }
 
     /// Whether an event's attempt failed and a resume ran its block again: a replay does not make it.

@@ -43,13 +43,14 @@ impl ReplayCache {
             let is_terminal = is_at_or_inside(terminal.path.as_deref().unwrap_or_default(), path);
             let is_caught = match done.caught {
                 None => false,
-                Some(CaughtBy::StepAny | CaughtBy::Race) => {
+                Some(by) => {
                     let of = operation(path);
+                    let is_exhausted = exhausted_choices.contains(of);
                     let around = || self.parents.get(path).filter(|around| forgotten.contains(*around));
-                    let gave_up = || around().is_some_and(|around| self.has_given_up(around));
-                    !exhausted_choices.contains(of) && (open_choices.contains(of) || !gave_up())
+                    let gave_up = || around().is_some_and(|around| is_exhausted || self.has_given_up(around));
+                    let all_failed = is_of_choice(of) && !open_choices.contains(of) && gave_up();
+                    !all_failed && !(is_exhausted && matches!(by, CaughtBy::StepAny | CaughtBy::Race))
                 }
-                Some(_) => true,
             };
             // The same error is that of an enclosing block which runs again, so this block must run again, too.
             let is_of_retried_parent =
