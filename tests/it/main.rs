@@ -160,6 +160,7 @@ mod try_honest;
 mod try_out;
 mod try_window;
 mod values;
+mod unreached_answers;
 mod verify;
 mod verify_edits;
 mod verify_files;

@@ -216,11 +216,13 @@ pub(crate) fn try_block(
                         AttemptEnd::Ended(Err(error)) => {
                             drop(permit);
                             run.end_alone(&path);
+                            run.note_end(&path);
                             return rescue(&run, &frame, error).await;
                         }
                         AttemptEnd::GivesUp(error) => result = Err(error),
                         AttemptEnd::RunAgain => {
                             conflicts += 1;
+                            run.note_end(&path);
                             superseded_effects = Some(frame.effects.borrow().clone());
                             nested_results = Some(frame.nested_results.hand_on());
                             break;

@@ -140,6 +140,11 @@ impl RecordedSuspensions {
     }
 
     /// Returns the suspension that a block asks for now, in the newest try that the log has or, if that was tried again
+    /// Returns the block that asked the suspension with this id.
+    pub(crate) fn block_of(&self, id: &str) -> Option<&Arc<str>> {
+        self.places.get(id).map(|(path, _)| path)
+    }
+
     /// since, in a later one. If this try has none, an answer to the same question in an earlier try counts.
     pub(super) fn find(
         &self,
