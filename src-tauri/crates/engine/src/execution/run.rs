@@ -114,7 +114,7 @@ pub struct Run {
     /// The suspensions that this resume brought answers for, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
-    /// The blocks that asked those suspensions, with the functions that called them, and whether each ended in this run.
+    /// The blocks that asked those suspensions, with the functions that called them; whether each ended in this run.
     pub(crate) answered_blocks: RefCell<FxHashMap<Arc<str>, bool>>,
     /// Why background work could not end: a suspension, or drift.
     pub(crate) unfinished_background: RefCell<Option<FlowError>>,
@@ -140,6 +140,8 @@ pub struct Run {
     pub(crate) reuse: Reuse,
     /// The blocks that were taken from the log without an event, in the order in which they were reached.
     pub(crate) kept: RefCell<IndexSet<Arc<str>>>,
+    /// The blocks that wait for answers and are not run.
+    pub(crate) stays: RefCell<HashSet<Arc<str>>>,
     /// The blocks that went on as the instance that was interrupted.
     pub(crate) went_on: RefCell<HashSet<Arc<str>>>,
     stamps: Cell<u64>,
@@ -176,11 +178,11 @@ impl Run {
         let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
         let translated = alignment.translate(events);
         let replay_cache = ReplayCache::read(&translated, answers);
-        let edits = ForkEdits::of(&translated);
-        let begins = |event: &Event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key);
         let asked = answers.iter().filter_map(|answer| replay_cache.suspensions.block_of(&answer.id));
         let with_callers = asked.flat_map(|path| std::iter::successors(Some(&**path), |path| caller(path)));
         let answered_blocks = with_callers.map(|path| (Arc::from(path), false)).collect();
+        let edits = ForkEdits::of(&translated);
+        let begins = |event: &Event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key);
         let has_initial_request_state = events.iter().any(begins);
         let reuse = Reuse::of(events, &alignment);
         let initial = initial_state(events).filter(|_| reuse == Reuse::ByReference);
@@ -216,9 +218,9 @@ impl Run {
             alignment,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
+            answered_blocks: RefCell::new(answered_blocks),
             unfinished_background: RefCell::default(),
             prior_status,
-            answered_blocks: RefCell::new(answered_blocks),
             had_state: has_state(events),
             own_states: own_states(events),
             live_questions: LiveQuestions::default(),
@@ -230,6 +232,7 @@ impl Run {
             only_plans: false,
             reuse,
             kept: RefCell::default(),
+            stays: RefCell::default(),
             went_on: RefCell::default(),
             usage: RefCell::new(Usage::of(events)),
             stored_messages: RefCell::new(StoredMessages::of(events)),

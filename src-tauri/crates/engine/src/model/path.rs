@@ -157,12 +157,13 @@ pub fn background_parent(path: &str) -> Option<&str> {
     None
 }
 
-/// Returns whether a path is that of a hook that is told how a request ends, whatever its output, or is inside of one.
+/// Returns whether a path is that of a hook that runs at the end of a request that fails, or of every request, or is
+/// inside of one.
 pub fn is_of_end_hook(path: &str) -> bool {
     END_HOOKS.iter().any(|hook| path.starts_with(hook))
 }
 
-/// The beginnings of the paths of the hooks that are told how a request ends, whatever its output.
+/// The beginnings of the paths of the hooks that run at the end of a request that fails, or of every request.
 pub(crate) const END_HOOKS: [&str; 3] = ["action.onErrored:", "request.onErrored:", "request.onFinished:"];
 
 /// The segment of `request.onStepErrored`, before its block's name.

@@ -76,8 +76,8 @@ impl ReplayOrder {
         let (mut life, mut waiting) = (0, HashSet::new());
         // Whether a resume has recorded again what it took: then no event names the failure that an attempt replaces.
         let mut repeats = false;
-        // The blocks of hooks that were told of the newest end of the request.
-        let (mut told_of_end, mut has_finished) = (HashSet::new(), false);
+        // The blocks of the hooks that ran at the newest end of the request.
+        let (mut end_hooks, mut has_finished) = (HashSet::new(), false);
         for event in events {
             let Some(path) = &event.path else {
                 match event.kind {
@@ -87,7 +87,7 @@ impl ReplayOrder {
                         (life, repeats) = (event.seq, repeats || !keeps_ended);
                         if std::mem::take(&mut has_finished) {
                             // A replay comes to the newest end only.
-                            told_of_end.drain().for_each(|path: Arc<str>| drop(all.order.remove(&path)));
+                            end_hooks.drain().for_each(|path: Arc<str>| drop(all.order.remove(&path)));
                         }
                     }
                     _ => {}
@@ -127,7 +127,7 @@ impl ReplayOrder {
                 }
                 EventKind::BlockFinished { outcome, .. } => {
                     if is_of_end_hook(path) {
-                        told_of_end.insert(path.clone());
+                        end_hooks.insert(path.clone());
                     }
                     let last = all.order.get(path).and_then(|order| order.last()).map(|last| (path.clone(), *last));
                     if let Some(last) = last.filter(|last| repeats && failed.remove(last)) {
@@ -268,9 +268,9 @@ impl ReplayOrder {
         self.order.get(path).map_or(0, |order| order.partition_point(|other| *other < run))
     }
 
-    /// The blocks that functions had run before they failed, and the hooks that were told of failures, if a resume ran
-    /// the function, or what had failed, again. It took from the log those that it came to again, without an event, so
-    /// a replay may run them or not.
+    /// The blocks that functions had run before they failed, and the hooks `onStepErrored` of blocks that failed, if a
+    /// resume ran the function, or the block, again. It reused those that it reached again, without an event, so a
+    /// replay may run them or not.
     pub fn may_be_left_out(&self) -> impl Iterator<Item = &Arc<str>> {
         let is_before = |called: &str| {
             let again = parent(called).and_then(|around| self.ran_again.get(around));
@@ -278,8 +278,8 @@ impl ReplayOrder {
             let began = newest.and_then(|newest| self.began.get(&newest));
             again.zip(began).is_some_and(|(again, began)| began < again)
         };
-        let is_told = |path: &str| path.rsplit('/').next().is_some_and(|last| last.starts_with(ON_STEP_ERRORED));
-        let may_be_silent = move |path: &str| (is_called(path) || is_told(path)) && is_before(path);
+        let is_hook = |path: &str| path.rsplit('/').next().is_some_and(|last| last.starts_with(ON_STEP_ERRORED));
+        let may_be_silent = move |path: &str| (is_called(path) || is_hook(path)) && is_before(path);
         let begun = self.newest.keys().filter(|_| !self.ran_again.is_empty());
         begun.filter(move |path| with_ancestors(path).any(&may_be_silent))
     }

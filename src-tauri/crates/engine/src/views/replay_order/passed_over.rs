@@ -58,7 +58,7 @@ impl PassedOver {
     }
 }
 
-/// Returns the operation and the number of a branch; `None` if a path is not that of a branch of which one must succeed.
+/// Returns the operation and the number of a branch of which one must succeed; `None` if a path is not that of one.
 fn branch(path: &str) -> Option<(&str, usize)> {
     let operation = operation(path);
     let at = path.strip_prefix(operation)?.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;

@@ -77,7 +77,7 @@ async fn run_branches(
         let waits = result.as_ref().is_err_and(FlowError::is_suspension);
         !waits && first_stop.is_none() && stops(result.is_ok())
     };
-    // A branch that waits lets the next one begin. In a replay it has its answer at once, and lets it begin all the same.
+    // A branch that waits lets the next one begin. In a replay it has its answer at once, and lets it begin likewise.
     let effect_log = cx.run.effect_log.as_ref();
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();

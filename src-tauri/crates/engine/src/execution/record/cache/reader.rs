@@ -75,6 +75,7 @@ impl ReplayCache {
         events.iter().for_each(|event| reader.read(event));
         reader.interrupt();
         let LogReader { mut replay_cache, writes, status, .. } = reader;
+        replay_cache.waiting.end();
         replay_cache.status_line = status.0.map(|(_, text)| text);
         answers.iter().for_each(|answer| replay_cache.suspensions.answer(&answer.id, Some(answer), None));
         let writes = writes.in_order(|by| replay_cache.has_ended_in(by));
@@ -118,7 +119,10 @@ impl ReplayCache {
 impl LogReader<'_> {
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
+        self.replay_cache.waiting.read(event);
         if self.common.ends_before(event) {
+            // A fork runs them again: it may have edits.
+            self.replay_cache.waiting.forget();
             let ReplayCache { unfinished, suspensions, .. } = &mut self.replay_cache;
             let is_open = |path: &str| self.open.keys().any(|(open, _)| **open == *path);
             suspensions.forget_answers(|path| unfinished.contains_key(path) || is_open(path));
@@ -173,10 +177,12 @@ impl LogReader<'_> {
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 let (run, has_failed, own, items) = (key.1, false, None, RecordedItems::default());
-                let begun = UnfinishedBlock { run, name, kind, fingerprint, input, has_failed, own, items };
+                let parent = parent.clone();
+                let begun = UnfinishedBlock { run, name, kind, fingerprint, input, parent, has_failed, own, items };
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.unfinished.remove(path);
                 replay_cache.suspended.remove(path);
+                replay_cache.waiting.remove(path);
                 let next = replay_cache.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
                 // Of the innermost task: a task may start tasks of its own, end, and leave them under way.
@@ -191,6 +197,7 @@ impl LogReader<'_> {
                 begun.items.begin_run();
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.suspended.remove(path);
+                replay_cache.waiting.remove(path);
             }
             EventKind::StateInitialized { scope, state, .. } if !scope.kind.is_durable() => {
                 // Each time that it goes on it has another one, with what had been written by then.
@@ -314,6 +321,7 @@ impl LogReader<'_> {
                 }
                 if *outcome == Outcome::Suspended {
                     replay_cache.suspended.insert(path.clone());
+                    replay_cache.waiting.add(path, event.seq);
                     replay_cache
                         .sync_effects
                         .extend(open.sync_effects().map(|sync_effects| (path.clone(), sync_effects)));

@@ -1,5 +1,5 @@
-//! What no longer counts as the log is read: attempts that were tried again, cut off or left behind, and the hooks of an
-//! end that a resume takes back.
+//! What no longer counts as the log is read: attempts that were tried again, cut off or left behind, and the hooks of
+//! an end that a resume takes back.
 
 use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
@@ -34,16 +34,16 @@ impl LogReader<'_> {
         }
     }
 
-    /// Discards the hooks that were told how the request ended: if a resume takes that back, the next end is told to
-    /// them again. What they wrote stays.
+    /// Discards the hooks that ran at the end of the request: if a resume takes that end back, they run again at the
+    /// next one. What they wrote stays.
     pub(super) fn forget_end_hooks(&mut self) {
         for hook in END_HOOKS {
             // `;` is the character after `:`.
             let end = format!("{};", hook.trim_end_matches(':'));
-            let told = self.paths.range::<str, _>((Included(hook), Excluded(&*end)));
-            let told: Vec<Arc<str>> = told.cloned().collect();
-            self.writes.discard_below(hook, &told, |by| self.replay_cache.has_ended_in(by));
-            for path in &told {
+            let inside = self.paths.range::<str, _>((Included(hook), Excluded(&*end)));
+            let paths: Vec<Arc<str>> = inside.cloned().collect();
+            self.writes.discard_below(hook, &paths, |by| self.replay_cache.has_ended_in(by));
+            for path in &paths {
                 // A state of its own begins anew.
                 self.writes.discard_below(path, &[], |_| false);
                 self.replay_cache.finished.remove(path);
