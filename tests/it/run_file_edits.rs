@@ -151,9 +151,11 @@ fn edits(text: &str) -> Vec<Edited> {
 impl Edited {
     /// Whether the run may be the same in spite of the edit.
     fn may_be_same(&self) -> bool {
-        let general: Vec<&str> =
-            self.what.split('.').map(|step| if step.parse::<u32>().is_ok() { "N" } else { step }).collect();
-        let general = general.join(".");
+        // A place in a list is any.
+        let (place, gone) = self.what.strip_suffix(" gone").map_or((self.what.as_str(), ""), |place| (place, " gone"));
+        let steps: Vec<&str> =
+            place.split('.').map(|step| if step.parse::<u32>().is_ok() { "N" } else { step }).collect();
+        let general = steps.join(".") + gone;
         let is_it = |(kind, what, _): &(&str, &str, &str)| {
             let is_kind = *kind == "*" || *kind == self.kind;
             let is_what = general == *what || general == format!("{what} gone");

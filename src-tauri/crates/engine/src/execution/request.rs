@@ -11,6 +11,7 @@ mod new;
 mod park;
 pub mod plan;
 mod resume;
+mod stays;
 
 use std::rc::Rc;
 

@@ -124,6 +124,11 @@ pub(crate) fn is_called(path: &str) -> bool {
     segment.starts_with("run:") || segment.starts_with("tool:")
 }
 
+/// Returns the path of the block whose function or model called the block at a path; `None` if that was not called.
+pub(crate) fn caller(path: &str) -> Option<&str> {
+    parent(path).filter(|_| is_called(path))
+}
+
 /// Returns the path of the innermost background task that a path is or is inside of, if any.
 pub fn background_task(path: &str) -> Option<&str> {
     let mut end = path.len();
@@ -151,6 +156,15 @@ pub fn background_parent(path: &str) -> Option<&str> {
     }
     None
 }
+
+/// Returns whether a path is that of a hook that runs at the end of a request that fails, or of every request, or is
+/// inside of one.
+pub fn is_of_end_hook(path: &str) -> bool {
+    END_HOOKS.iter().any(|hook| path.starts_with(hook))
+}
+
+/// The beginnings of the paths of the hooks that run at the end of a request that fails, or of every request.
+pub(crate) const END_HOOKS: [&str; 3] = ["action.onErrored:", "request.onErrored:", "request.onFinished:"];
 
 /// The segment of `request.onStepErrored`, before its block's name.
 pub(crate) const ON_STEP_ERRORED: &str = "onStepErrored:";

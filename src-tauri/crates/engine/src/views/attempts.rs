@@ -69,7 +69,7 @@ pub enum Stands {
     CutOff,
     /// It waits for an answer.
     Waiting,
-    /// It waited for an answer, and ran again from its top, or will not.
+    /// It waited for an answer, and its path began again, or the request ended.
     Waited,
     /// It ended by itself, with an output or an error. One that was stopped is `stopped`.
     Ended { outcome: Outcome, stopped: bool },
@@ -147,13 +147,13 @@ impl<'e> Ends<'e> {
     /// Reads events from the first of a request on.
     pub fn read(events: &'e [Event]) -> Self {
         let mut ends = Ends::default();
-        // Those of `attempts` that have not ended, or that wait.
-        let (mut running, mut waiting) = (HashSet::new(), HashSet::new());
+        // Those of `attempts` that have not ended, and by path the newest that waits. A resume lets it wait until its
+        // path begins again.
+        let (mut running, mut waiting) = (HashSet::new(), HashMap::new());
         for event in events {
             match (&event.kind, event.path.as_deref()) {
                 (EventKind::RequestResumed { .. }, None) => {
                     ends.stand(running.drain(), Stands::CutOff);
-                    ends.stand(waiting.drain(), Stands::Waited);
                 }
                 (EventKind::RequestFinished { .. }, None) => {
                     // Whoever waited then waits no more. What ran may still be heard of: its process has not ended.
@@ -164,6 +164,7 @@ impl<'e> Ends<'e> {
                 }
                 (EventKind::BlockStarted { replaces_failed, .. }, Some(path)) => {
                     let key = (path, event.attempt);
+                    ends.stand(waiting.remove_entry(path).into_iter(), Stands::Waited);
                     let before = event.attempt.checked_sub(1).map(|before| (path, before));
                     if let Some(before) = before.filter(|_| *replaces_failed) {
                         ends.attempts.entry(before).and_modify(|attempt| attempt.runs_again = true);
@@ -173,20 +174,21 @@ impl<'e> Ends<'e> {
                 }
                 (EventKind::BlockResumed { .. }, Some(path)) => {
                     let key = (path, event.attempt);
+                    ends.stand(waiting.remove_entry(path).into_iter(), Stands::Waited);
                     let Some(attempt) = ends.attempts.get_mut(&key) else { continue };
                     let goes_on = Attempt::begun(attempt.started);
                     let mut before = std::mem::replace(attempt, goes_on);
                     before.runs_again = matches!(before.stands, Stands::Ended { .. });
                     ends.before.entry(key).or_default().push((event.seq, before));
                     running.insert(key);
-                    waiting.remove(&key);
                 }
                 (EventKind::BlockFinished { outcome, error, memoized, .. }, Some(path)) => {
                     let key = (path, event.attempt);
                     running.remove(&key);
                     let stopped = end(*outcome, error.as_ref()) == Verdict::RolledBack && *outcome == Outcome::Failed;
                     if *outcome == Outcome::Suspended {
-                        waiting.insert(key);
+                        let before = waiting.insert(path, event.attempt).map(|before| (path, before));
+                        ends.stand(before.into_iter(), Stands::Waited);
                     }
                     if let Some(attempt) = ends.attempts.get_mut(&key) {
                         attempt.finished = Some(event.seq);

@@ -2,11 +2,14 @@
 //!
 //! What a resume took from the log is no attempt of its own, and what was cut off is made by the attempt after it.
 
+mod passed_over;
+
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::event::{Event, EventKind, Outcome, Seq};
-use crate::model::path::with_ancestors;
+use crate::model::path::{ON_STEP_ERRORED, is_called, is_of_end_hook, parent, with_ancestors};
+use passed_over::PassedOver;
 
 /// One uninterrupted run of an attempt: which attempt of its path, and how often it had been resumed.
 type Run = (u32, u32);
@@ -44,6 +47,10 @@ pub struct ReplayOrder {
     begins_round: HashSet<Arc<str>>,
     /// The runs that failed and that a resume ran again.
     withdrawn: HashSet<(Arc<str>, Run)>,
+    /// By which event a resume ran a block again that had failed.
+    ran_again: HashMap<Arc<str>, Seq>,
+    /// The branches that the newest round of their operation did not come to.
+    passed_over: PassedOver,
 }
 
 impl ReplayOrder {
@@ -61,17 +68,29 @@ impl ReplayOrder {
             rounds: HashSet::new(),
             begins_round: HashSet::new(),
             withdrawn: HashSet::new(),
+            ran_again: HashMap::new(),
+            passed_over: PassedOver::default(),
         };
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
         let (mut life, mut waiting) = (0, HashSet::new());
         // Whether a resume has recorded again what it took: then no event names the failure that an attempt replaces.
         let mut repeats = false;
+        // The blocks of the hooks that ran at the newest end of the request.
+        let (mut end_hooks, mut has_finished) = (HashSet::new(), false);
         for event in events {
             let Some(path) = &event.path else {
-                if let EventKind::RequestResumed { keeps_ended, .. } = event.kind {
-                    failed.extend(open_failures.drain());
-                    (life, repeats) = (event.seq, repeats || !keeps_ended);
+                match event.kind {
+                    EventKind::RequestFinished { .. } => has_finished = true,
+                    EventKind::RequestResumed { keeps_ended, .. } => {
+                        failed.extend(open_failures.drain());
+                        (life, repeats) = (event.seq, repeats || !keeps_ended);
+                        if std::mem::take(&mut has_finished) {
+                            // A replay comes to the newest end only.
+                            end_hooks.drain().for_each(|path: Arc<str>| drop(all.order.remove(&path)));
+                        }
+                    }
+                    _ => {}
                 }
                 continue;
             };
@@ -83,8 +102,11 @@ impl ReplayOrder {
             match &event.kind {
                 EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. } => {
                     all.began.insert(key.clone(), event.seq);
+                    all.passed_over.begin(path);
                     if let Some(before) = all.replaced(event, path, run).filter(|before| failed.remove(before)) {
                         all.withdraw(before);
+                        all.passed_over.run_again(path);
+                        all.ran_again.insert(path.clone(), event.seq);
                     }
                     let before = all.newest.insert(path.clone(), run).map(|before| (path.clone(), before));
                     if let Some(before) = before
@@ -104,6 +126,9 @@ impl ReplayOrder {
                     waiting.insert(key);
                 }
                 EventKind::BlockFinished { outcome, .. } => {
+                    if is_of_end_hook(path) {
+                        end_hooks.insert(path.clone());
+                    }
                     let last = all.order.get(path).and_then(|order| order.last()).map(|last| (path.clone(), *last));
                     if let Some(last) = last.filter(|last| repeats && failed.remove(last)) {
                         all.withdraw(last);
@@ -117,6 +142,7 @@ impl ReplayOrder {
                         order.insert(at, run);
                     }
                     if *outcome == Outcome::Failed {
+                        all.passed_over.fail(path);
                         open_failures.insert(key.clone());
                     }
                     all.ends.insert(key, End::Itself);
@@ -217,7 +243,7 @@ impl ReplayOrder {
 
     /// As [`place`](Self::place), also of what a function did that was called again because another writer was faster.
     pub fn place_of_repeated(&self, event: &Event) -> Option<usize> {
-        let path = event.path.as_ref()?;
+        let path = event.path.as_ref().filter(|path| !self.passed_over.has(path))?;
         let run = self.run(event, path);
         let key = (path.clone(), run);
         // What stands before its block begins belongs to the request: the user's message.
@@ -240,6 +266,22 @@ impl ReplayOrder {
         let Some(path) = &event.path else { return 0 };
         let run = self.run(event, path);
         self.order.get(path).map_or(0, |order| order.partition_point(|other| *other < run))
+    }
+
+    /// The blocks that functions had run before they failed, and the hooks `onStepErrored` of blocks that failed, if a
+    /// resume ran the function, or the block, again. It reused those that it reached again, without an event, so a
+    /// replay may run them or not.
+    pub fn may_be_left_out(&self) -> impl Iterator<Item = &Arc<str>> {
+        let is_before = |called: &str| {
+            let again = parent(called).and_then(|around| self.ran_again.get(around));
+            let newest = self.newest.get_key_value(called).map(|(path, run)| (path.clone(), *run));
+            let began = newest.and_then(|newest| self.began.get(&newest));
+            again.zip(began).is_some_and(|(again, began)| began < again)
+        };
+        let is_hook = |path: &str| path.rsplit('/').next().is_some_and(|last| last.starts_with(ON_STEP_ERRORED));
+        let may_be_silent = move |path: &str| (is_called(path) || is_hook(path)) && is_before(path);
+        let begun = self.newest.keys().filter(|_| !self.ran_again.is_empty());
+        begun.filter(move |path| with_ancestors(path).any(&may_be_silent))
     }
 
     /// Whether an event's attempt failed and a resume ran its block again: a replay does not make it.
@@ -282,7 +324,7 @@ impl ReplayOrder {
     /// Whether an event belongs to the newest attempt of a path that has not come to its end, or to a function of an
     /// earlier one whose result that attempt takes.
     pub fn is_of_unfinished(&self, event: &Event) -> bool {
-        let Some(path) = &event.path else { return false };
+        let Some(path) = event.path.as_ref().filter(|path| !self.passed_over.has(path)) else { return false };
         let Some(newest) = self.newest.get(path).filter(|newest| self.is_unfinished(path, **newest)) else {
             return false;
         };

@@ -110,7 +110,8 @@ pub(crate) struct ItemList {
     keys: Vec<AttemptKey>,
     by_key: HashMap<AttemptKey, u32>,
     running: HashSet<u32>,
-    waiting: HashSet<u32>,
+    /// By path, the newest attempt that waits.
+    waiting: HashMap<PathNumber, u32>,
     /// The entries of earlier runs with which a run of their attempt went on.
     carried: HashMap<u32, Vec<u32>>,
     /// When those were no items: from the end of one run until the next went on with them.
@@ -160,7 +161,7 @@ impl ItemList {
             keys: Vec::new(),
             by_key: HashMap::new(),
             running: HashSet::new(),
-            waiting: HashSet::new(),
+            waiting: HashMap::new(),
             carried: HashMap::new(),
             gaps: HashMap::new(),
             growing: HashMap::new(),

@@ -5,11 +5,11 @@
 //! end begins at once, as it did: a block that waited for its beginning would let code of other blocks run before it
 //! that ran after it. Must not know what waits for a turn.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::execution::record::position::Position;
-use crate::model::event::{Event, EventKind, Seq};
+use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::path::{is_called, with_ancestors};
 use crate::views::replay_order::ReplayOrder;
 
@@ -24,14 +24,26 @@ pub(crate) struct BlockOrder {
     ends: Positions,
     /// Whether some blocks ran side by side.
     is_interleaved: bool,
+    /// The paths of the blocks that waited for an answer.
+    waited: HashSet<Arc<str>>,
 }
 
 impl BlockOrder {
     /// Reads a log. Starts up to the event `own` are not this request's. One pass.
     pub(crate) fn of(events: &[Event], counting: &ReplayOrder, own: Seq) -> BlockOrder {
         let is_interleaved = is_interleaved(events);
-        let mut order = BlockOrder { starts: HashMap::new(), ends: HashMap::new(), is_interleaved };
+        let (starts, ends, waited) = (HashMap::new(), HashMap::new(), HashSet::new());
+        let mut order = BlockOrder { starts, ends, is_interleaved, waited };
         for event in events {
+            if let (EventKind::BlockFinished { outcome: Outcome::Suspended, .. }, Some(path)) =
+                (&event.kind, &event.path)
+                && event.seq > own
+            {
+                // What rescues a block that failed waits in its place.
+                let failed = path.rsplit_once('/').filter(|(_, last)| last.starts_with("rescue:"));
+                order.waited.extend(failed.map(|(failed, _)| Arc::from(failed)));
+                order.waited.insert(path.clone());
+            }
             let positions = match &event.kind {
                 EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }
                     if event.seq > own && counting.is_second_try(event) =>
@@ -52,6 +64,11 @@ impl BlockOrder {
         order
     }
 
+    /// Returns whether a block waited for an answer, so that what was behind it could begin.
+    pub(crate) fn has_waited(&self, path: &str) -> bool {
+        self.waited.contains(path)
+    }
+
     /// Returns before when an attempt may not start; `None` if it need not wait.
     pub(crate) fn start(&self, path: &Arc<str>, attempt: u32) -> Option<Position> {
         self.starts.get(&(path.clone(), attempt)).copied()
@@ -68,7 +85,8 @@ impl BlockOrder {
     }
 }
 
-/// Returns whether some blocks ran side by side: neither inside the other.
+/// Returns whether some blocks ran side by side: neither inside the other. A replay goes on at once with a block that
+/// waited, so what began while it waited runs beside it.
 fn is_interleaved(events: &[Event]) -> bool {
     // How many open blocks are around each, itself included.
     let mut open: HashMap<&str, usize> = HashMap::new();
@@ -81,6 +99,7 @@ fn is_interleaved(events: &[Event]) -> bool {
                 open.insert(path, around + 1);
                 return is_beside;
             }
+            (EventKind::BlockFinished { outcome: Outcome::Suspended, .. }, _) => {}
             (EventKind::BlockFinished { .. }, Some(path)) => drop(open.remove(path)),
             _ => {}
         }

@@ -17,6 +17,7 @@ mod shared_writes;
 mod suspensions;
 mod tries;
 mod unfinished;
+mod waiting;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, VecDeque};
@@ -36,6 +37,7 @@ use crate::model::suspension::SuspensionRequest;
 use crate::views::model_requests::AskedWith;
 use numbers::Numbered;
 use pauses::Pauses;
+pub(crate) use suspensions::OpenQuestion;
 pub use suspensions::RecordedSuspension;
 use suspensions::RecordedSuspensions;
 pub(crate) use unfinished::UnfinishedBlock;
@@ -173,6 +175,8 @@ pub(crate) struct ReplayCache {
     unfinished: HashMap<Arc<str>, UnfinishedBlock>,
     /// Blocks whose newest attempt suspended.
     suspended: HashSet<Arc<str>>,
+    /// Those of them that a resume need not run again before they have an answer.
+    waiting: waiting::Waiting,
     /// The next attempt of every path that ever ran.
     pub(crate) attempts: HashMap<Arc<str>, u32>,
     /// The tries of a block that have failed since it last ended.

@@ -54,7 +54,7 @@ impl Frame {
     /// Returns whether the block may wait for an answer while others run. Not if something around it goes on only when
     /// the block has ended: the next branch of a limited fan-out, or the timeout of a tool call. And not if it has
     /// written to shared memory, which others must not see before it has ended.
-    fn can_wait(&self) -> bool {
+    pub(super) fn can_wait(&self) -> bool {
         let mut around = Some(self);
         while let Some(frame) = around {
             let has_written = frame.parent.is_some() && !frame.written.borrow().is_empty();

@@ -99,6 +99,8 @@ impl Run {
     /// `planned` what this run has recorded.
     pub fn plan(&self, recorded: &[Event], planned: &[Event]) -> Plan {
         let mut reached = reached(&self.kept.borrow(), planned);
+        let stays = self.stays.borrow();
+        reached.extend(stays.iter().map(|path| (path.clone(), Reached::Open)));
         let new_calls = new_calls(planned);
         let went_on_as_it_was = first_to_go_on(planned);
         let translated = self.alignment.translate(recorded);
@@ -121,6 +123,9 @@ impl Run {
         let asking: HashSet<&str> = asked.flat_map(|(path, _)| with_ancestors(path)).collect();
         let mut gone: HashSet<Arc<str>> = HashSet::new();
         for (path, ran) in &known {
+            if with_ancestors(path).any(|around| stays.contains(around)) {
+                continue;
+            }
             if !reached.contains_key(path) && root.as_ref().is_some_and(|root| is_gone(root, path)) {
                 if ran.stopped.is_some() {
                     gone.insert(path.clone());

@@ -96,6 +96,12 @@ pub(crate) fn try_block(
             if std::mem::take(&mut is_first) {
                 match run.take_recorded_end(&block, &path, parent.as_ref(), &input)? {
                     RecordedEnd::Nothing => {
+                        if let Some(questions) = run.stays_waiting(&block, &path, parent.as_ref(), &input)
+                            && !run.is_answered(&path, parent.as_ref(), &role, questions).boxed_local().await
+                        {
+                            let is_aborted = run.abort.is_set();
+                            return Err(if is_aborted { FlowError::aborted() } else { FlowError::suspended() });
+                        }
                         interrupted = run.interrupted(&block, &path);
                         superseded_effects = run.replay_cache.exchanges_of(&path).filter(|_| block.is_one_function());
                     }
@@ -210,11 +216,13 @@ pub(crate) fn try_block(
                     ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
                         AttemptEnd::Ended(Ok(value)) => {
                             drop(permit);
+                            run.note_end(&path);
                             run.end_alone(&path);
                             return react(&run, &frame, value).boxed_local().await;
                         }
                         AttemptEnd::Ended(Err(error)) => {
                             drop(permit);
+                            run.note_end(&path);
                             run.end_alone(&path);
                             return rescue(&run, &frame, error).await;
                         }

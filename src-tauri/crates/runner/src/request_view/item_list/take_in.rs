@@ -245,7 +245,9 @@ impl ItemList {
             runs_again: false,
             went_on: false,
         };
-        self.waiting.remove(&at);
+        if let Some(before) = self.waiting.remove(&key.0).filter(|before| *before != at) {
+            self.stand(before, seq, Stands::Waited);
+        }
         self.running.insert(at);
         let mut earlier = newest;
         while let Some(entry) = self.entries.get_mut(earlier as usize) {
@@ -273,7 +275,9 @@ impl ItemList {
         }
         (self.place.goes_on, self.place.failed_at) = (true, None);
         self.place.open.push(key);
-        self.waiting.remove(&before);
+        if let Some(waiting) = self.waiting.remove(&key.0) {
+            self.stand(waiting, seq, Stands::Waited);
+        }
         let earlier = &mut self.attempts[before as usize];
         earlier.went_on = true;
         earlier.runs_again |= matches!(stands, Stands::Ended { .. });
@@ -297,7 +301,9 @@ impl ItemList {
         (attempt.finished, attempt.is_memoized) = (seq, is_memoized);
         if outcome == Outcome::Suspended {
             attempt.stands = Stands::Waiting;
-            self.waiting.insert(at);
+            if let Some(before) = self.waiting.insert(key.0, at) {
+                self.stand(before, seq, Stands::Waited);
+            }
         } else {
             attempt.stands = Stands::Ended { outcome, stopped };
             attempt.over = seq;
@@ -320,11 +326,10 @@ impl ItemList {
         for attempt in std::mem::take(&mut self.running) {
             self.stand(attempt, seq, Stands::CutOff);
         }
-        self.stand_waiting(seq);
     }
 
     fn stand_waiting(&mut self, seq: u32) {
-        for attempt in std::mem::take(&mut self.waiting) {
+        for attempt in std::mem::take(&mut self.waiting).into_values() {
             self.stand(attempt, seq, Stands::Waited);
         }
     }

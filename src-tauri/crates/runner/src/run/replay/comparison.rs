@@ -5,6 +5,7 @@
 mod accepted;
 mod dispatches;
 mod entry;
+mod left_out;
 mod outside_of_blocks;
 mod questions;
 mod refused;
@@ -96,6 +97,7 @@ impl Comparison {
         form(&mut was);
         let mut is = questions::with_waiting(traces(replayed), replayed, Came::of(replayed).waits);
         form(&mut is);
+        left_out::leave_out(&mut was, &is, recorded);
         questions::add_answered(&mut was, &mut is, recorded, questions);
         dispatches::add_dispatches(&mut was, &mut is, recorded, replayed);
         hide(&mut was, redaction);

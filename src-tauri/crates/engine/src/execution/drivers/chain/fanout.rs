@@ -77,29 +77,37 @@ async fn run_branches(
         let waits = result.as_ref().is_err_and(FlowError::is_suspension);
         !waits && first_stop.is_none() && stops(result.is_ok())
     };
+    // A branch that waits lets the next one begin. In a replay it has its answer at once, and lets it begin likewise.
+    let effect_log = cx.run.effect_log.as_ref();
     let mut running = FuturesUnordered::new();
     let mut ended = Vec::new();
     let mut stopped = false;
+    // How many of those that run take one of the places.
+    let mut placed = 0;
     loop {
-        while !stopped && running.len() < limit {
+        while !stopped && placed < limit {
             let Some((at, branch)) = waiting.next() else { break };
             let (run, parent, role) = (cx.run.clone(), Some(cx.frame.clone()), role(at));
             let Branch { path, block, input } = branch;
-            let mut next = Box::pin(async move { (at, run_block_as(run, block, parent, path, input, role).await) });
+            let takes_place = !effect_log.is_some_and(|log| log.has_waited(&path));
+            let mut next =
+                Box::pin(async move { (at, takes_place, run_block_as(run, block, parent, path, input, role).await) });
             // What a resume takes from the log ends at once. Where nothing else is under way yet, it needs no place
             // among what is: a list may have hundreds of thousands of entries that ended.
             if running.is_empty()
                 && known[at].is_some()
-                && let Poll::Ready((at, result)) = poll!(&mut next)
+                && let Poll::Ready((at, _, result)) = poll!(&mut next)
             {
                 stopped |= stops_now(&result);
                 signal_losers(cx, &mut race, at, &result);
                 ended.push((at, result));
                 continue;
             }
+            placed += usize::from(takes_place);
             running.push(next);
         }
-        let Some((at, result)) = running.next().await else { break };
+        let Some((at, took_place, result)) = running.next().await else { break };
+        placed -= usize::from(took_place);
         stopped |= stops_now(&result);
         signal_losers(cx, &mut race, at, &result);
         ended.push((at, result));

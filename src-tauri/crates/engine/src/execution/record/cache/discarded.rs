@@ -65,6 +65,7 @@ impl ReplayCache {
             self.calls.remove(other);
             self.exchanges.forget(other);
             self.suspended.remove(other);
+            self.waiting.remove(other);
             self.unfinished.remove(other);
             self.pauses.forget(other);
         }

@@ -36,14 +36,21 @@ impl ReplayCache {
         let failed: BTreeSet<Arc<str>> =
             self.finished.iter().filter(|(_, done)| done.result.is_err()).map(|(path, _)| path.clone()).collect();
         let exhausted_choices = self.exhausted_choices(&failed);
+        let open_choices = self.choices_with_success(&failed);
         let mut forgotten: HashSet<Arc<str>> = HashSet::new();
         for path in &failed {
             let Some(done) = self.finished.get(path) else { continue };
             let is_terminal = is_at_or_inside(terminal.path.as_deref().unwrap_or_default(), path);
             let is_caught = match done.caught {
                 None => false,
-                Some(CaughtBy::StepAny | CaughtBy::Race) => !exhausted_choices.contains(operation(path)),
-                Some(_) => true,
+                Some(by) => {
+                    let of = operation(path);
+                    let is_exhausted = exhausted_choices.contains(of);
+                    let around = || self.parents.get(path).filter(|around| forgotten.contains(*around));
+                    let gave_up = || around().is_some_and(|around| is_exhausted || self.has_given_up(around));
+                    let all_failed = is_of_choice(of) && !open_choices.contains(of) && gave_up();
+                    !all_failed && !(is_exhausted && matches!(by, CaughtBy::StepAny | CaughtBy::Race))
+                }
             };
             // The same error is that of an enclosing block which runs again, so this block must run again, too.
             let is_of_retried_parent =
@@ -92,6 +99,21 @@ impl ReplayCache {
         last.filter(|operation| choices.contains(operation)).map(str::to_owned).collect()
     }
 
+    /// Returns the `stepAny` and `race` operations of which a branch succeeded, itself or by its rescue.
+    fn choices_with_success(&self, failed: &BTreeSet<Arc<str>>) -> HashSet<String> {
+        let has_succeeded = |path: &Arc<str>| self.finished.get(path).is_some_and(|done| done.result.is_ok());
+        let succeeded = self.finished.keys().filter(|path| has_succeeded(path));
+        let rescued = failed.iter().filter(|path| self.rescues.of_failed.get(*path).is_some_and(has_succeeded));
+        succeeded.chain(rescued).map(|path| operation(path)).filter(|of| is_of_choice(of)).map(str::to_owned).collect()
+    }
+
+    /// Returns whether a block failed because all branches of a `stepAny` or a `race` of its own failed. An operation
+    /// around it may have caught the failure of the last branch.
+    fn has_given_up(&self, path: &str) -> bool {
+        let error = self.finished.get(path).and_then(|done| done.result.as_ref().err());
+        error.is_some_and(|error| error.name == "AggregateError" && error.path.as_deref() == Some(path))
+    }
+
     /// Notes that an attempt which had failed, or was interrupted, goes on: it runs no rescue of its own yet.
     pub(super) fn goes_on(&mut self, path: &Arc<str>, attempt: u32) {
         self.rescues.of_failed.remove(path);
@@ -125,6 +147,12 @@ impl ReplayCache {
             self.rescues.of_failed.insert(around, path.clone());
         }
     }
+}
+
+/// Returns whether an operation is a `stepAny` or a `race`.
+fn is_of_choice(operation: &str) -> bool {
+    let segment = operation.rsplit('/').next().unwrap_or_default();
+    matches!(segment.split('~').next(), Some("stepAny" | "race"))
 }
 
 /// Returns the path of the block that failed first.

@@ -2,8 +2,9 @@
 //!
 //! Must not answer what a resume takes: the cache does.
 
+mod gone;
+
 use std::collections::BTreeSet;
-use std::ops::Bound::{Excluded, Included};
 use std::sync::Arc;
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
@@ -25,7 +26,7 @@ use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 use crate::model::identity::{InstanceId, StateOwner};
-use crate::model::path::{self, background_task, range_inside, with_ancestors};
+use crate::model::path::{self, background_task, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
 use crate::views::detached::Detached;
@@ -74,6 +75,7 @@ impl ReplayCache {
         events.iter().for_each(|event| reader.read(event));
         reader.interrupt();
         let LogReader { mut replay_cache, writes, status, .. } = reader;
+        replay_cache.waiting.end();
         replay_cache.status_line = status.0.map(|(_, text)| text);
         answers.iter().for_each(|answer| replay_cache.suspensions.answer(&answer.id, Some(answer), None));
         let writes = writes.in_order(|by| replay_cache.has_ended_in(by));
@@ -115,34 +117,12 @@ impl ReplayCache {
 }
 
 impl LogReader<'_> {
-    /// Discards an attempt at a path. Writes that blocks inside it made to state outside are kept, like their commits
-    /// to durable records.
-    fn discard_below(&mut self, path: &Arc<str>) {
-        let range = range_inside(path);
-        let inside = self.paths.range::<str, _>((Included(&*range.start), Excluded(&*range.end)));
-        let inside: Vec<Arc<str>> = inside.cloned().collect();
-        self.writes.discard_below(path, &inside, |by| self.replay_cache.has_ended_in(by));
-        self.replay_cache.discard_below(path, &inside);
-        self.replay_cache.suspensions.begin_try(path);
-    }
-
-    /// Notes that nothing that is under way goes on.
-    fn interrupt(&mut self) {
-        let left = self.open.drain().map(|((path, _), open)| (path, open.begun));
-        self.replay_cache.unfinished.extend(left);
-    }
-
-    /// Reads an event of a detached execution (see [`Detached`]): only its attempt is counted.
-    fn read_detached(&mut self, path: Arc<str>, event: &Event) {
-        if matches!(event.kind, EventKind::BlockStarted { .. }) {
-            let next = self.replay_cache.attempts.entry(path).or_insert(0);
-            *next = (*next).max(event.attempt + 1);
-        }
-    }
-
     fn read(&mut self, event: &Event) {
         self.requests.read(event);
+        self.replay_cache.waiting.read(event);
         if self.common.ends_before(event) {
+            // A fork runs them again: it may have edits.
+            self.replay_cache.waiting.forget();
             let ReplayCache { unfinished, suspensions, .. } = &mut self.replay_cache;
             let is_open = |path: &str| self.open.keys().any(|(open, _)| **open == *path);
             suspensions.forget_answers(|path| unfinished.contains_key(path) || is_open(path));
@@ -161,7 +141,10 @@ impl LogReader<'_> {
                         .reported_failures
                         .extend(item.payload.get("path").and_then(Value::as_str).map(Arc::from));
                 }
-                EventKind::RequestFinished { error: Some(error), .. } => replay_cache.forget_failures(error),
+                EventKind::RequestFinished { error: Some(error), .. } => {
+                    replay_cache.forget_failures(error);
+                    self.forget_end_hooks();
+                }
                 EventKind::SuspensionResolved(resolved) => {
                     replay_cache.suspensions.answer(&resolved.id, Some(resolved), Some((event.at, event.seq)))
                 }
@@ -194,10 +177,12 @@ impl LogReader<'_> {
                 let input = Data::from(self.view.value(input).cloned());
                 let (name, kind, fingerprint) = (name.clone(), *block, fingerprint.clone());
                 let (run, has_failed, own, items) = (key.1, false, None, RecordedItems::default());
-                let begun = UnfinishedBlock { run, name, kind, fingerprint, input, has_failed, own, items };
+                let parent = parent.clone();
+                let begun = UnfinishedBlock { run, name, kind, fingerprint, input, parent, has_failed, own, items };
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.unfinished.remove(path);
                 replay_cache.suspended.remove(path);
+                replay_cache.waiting.remove(path);
                 let next = replay_cache.attempts.entry(path.clone()).or_insert(0);
                 *next = (*next).max(event.attempt + 1);
                 // Of the innermost task: a task may start tasks of its own, end, and leave them under way.
@@ -212,6 +197,7 @@ impl LogReader<'_> {
                 begun.items.begin_run();
                 self.open.insert(key, OpenBlock::new(begun));
                 replay_cache.suspended.remove(path);
+                replay_cache.waiting.remove(path);
             }
             EventKind::StateInitialized { scope, state, .. } if !scope.kind.is_durable() => {
                 // Each time that it goes on it has another one, with what had been written by then.
@@ -335,6 +321,7 @@ impl LogReader<'_> {
                 }
                 if *outcome == Outcome::Suspended {
                     replay_cache.suspended.insert(path.clone());
+                    replay_cache.waiting.add(path, event.seq);
                     replay_cache
                         .sync_effects
                         .extend(open.sync_effects().map(|sync_effects| (path.clone(), sync_effects)));

@@ -37,6 +37,19 @@ pub struct RecordedSuspension {
     pub(crate) place: Option<u32>,
 }
 
+/// A question without an answer, and the block that asked it.
+pub(crate) struct OpenQuestion {
+    pub(crate) path: Arc<str>,
+    pub(crate) asked: SuspensionRequest,
+}
+
+impl RecordedSuspension {
+    /// Returns whether the answer came after an event, or with this resume.
+    fn is_answered_since(&self, seq: Seq) -> bool {
+        self.resolved.is_some() && self.answered.is_none_or(|(_, answered)| answered > seq)
+    }
+}
+
 /// Which callback of a block, and the ordinal of the suspension there.
 type Number = (Option<String>, u32);
 
@@ -127,6 +140,11 @@ impl RecordedSuspensions {
         self.with_id(id).for_each(|one| one.is_live = is_live);
     }
 
+    /// Returns the block that asked the suspension with this id.
+    pub(crate) fn block_of(&self, id: &str) -> Option<&Arc<str>> {
+        self.places.get(id).map(|(path, _)| path)
+    }
+
     fn with_id<'s>(&'s mut self, id: &'s str) -> impl Iterator<Item = &'s mut RecordedSuspension> {
         let place = self.places.get(id);
         let of_number = place.and_then(|(path, number)| self.by_path.get_mut(path)?.get_mut(number));
@@ -190,6 +208,25 @@ impl RecordedSuspensions {
         let mut at_or_inside = self.by_path.get(path).into_iter().chain(inside.map(|(_, numbers)| numbers));
         let waits = |one: &RecordedSuspension| one.resolved.is_none() && !one.is_of_earlier_try;
         at_or_inside.any(|numbers| numbers.values().any(|of_number| of_number.last().is_some_and(waits)))
+    }
+
+    /// Returns the questions of a block and of the blocks inside it that have no answer; `None` if one of them was
+    /// answered after an event.
+    pub(super) fn unanswered_since(&self, path: &str, seq: Seq) -> Option<Vec<OpenQuestion>> {
+        let range = range_inside(path);
+        let inside = self.by_path.range::<str, _>((Included(&*range.start), Excluded(&*range.end)));
+        let mut open = Vec::new();
+        for (by, numbers) in self.by_path.get_key_value(path).into_iter().chain(inside) {
+            for one in numbers.values().flatten() {
+                if one.is_answered_since(seq) {
+                    return None;
+                }
+                if one.resolved.is_none() && !one.is_of_earlier_try {
+                    open.push(OpenQuestion { path: by.clone(), asked: one.request.clone() });
+                }
+            }
+        }
+        Some(open)
     }
 
     /// Removes the suspensions without an answer, when the request has ended: a block that runs again asks anew.

@@ -9,9 +9,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::recorded_items::RecordedItems;
-use super::{BlockRun, ReplayCache};
+use super::{BlockRun, OpenQuestion, ReplayCache};
 use crate::model::data::Data;
 use crate::model::event::{BlockKind, Event, EventKind};
+use crate::model::flow::Block;
 
 /// The newest attempt of a block, which has begun and not completed.
 #[derive(Clone, Debug)]
@@ -21,6 +22,8 @@ pub(crate) struct UnfinishedBlock {
     pub(crate) kind: BlockKind,
     pub(super) fingerprint: Option<Arc<str>>,
     pub(super) input: Data,
+    /// The instance that ran it.
+    pub(super) parent: Option<Arc<str>>,
     /// Whether it has failed.
     pub(crate) has_failed: bool,
     /// The initial value of its own state, as recorded.
@@ -57,5 +60,26 @@ impl ReplayCache {
     /// Returns the newest attempt of a path, if it began and did not complete, and was not discarded.
     pub(crate) fn unfinished(&self, path: &str) -> Option<&UnfinishedBlock> {
         self.unfinished.get(path).filter(|_| !self.is_discarded(path, true))
+    }
+
+    /// Returns the attempt of a block that still waits, with the questions of it and of the blocks inside it. `code` is
+    /// the hash of the code of today, and `by` the instance that is about to run the block. Returns `None` if the block
+    /// must run: it has a new answer, or it, its input or its code is another one.
+    pub(crate) fn still_waiting(
+        &self,
+        path: &str,
+        block: &Block,
+        input: &Data,
+        by: Option<&str>,
+        code: &str,
+    ) -> Option<(&UnfinishedBlock, Vec<OpenQuestion>)> {
+        let ended = self.waiting.ended(path, code)?;
+        let known = self.unfinished(path)?;
+        let is_same = known.name == block.name && known.kind == block.kind() && known.parent.as_deref() == by;
+        if !is_same || known.fingerprint != block.fingerprint() || known.input != *input {
+            return None;
+        }
+        let questions = self.suspensions.unanswered_since(path, ended)?;
+        (!questions.is_empty()).then_some((known, questions))
     }
 }

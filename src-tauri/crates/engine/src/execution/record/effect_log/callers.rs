@@ -1,8 +1,9 @@
-//! Which blocks of a recorded request may have waited for several results at once.
+//! Which blocks of a recorded request may have waited for several results at once, and which for an answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::EffectLog;
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind};
 use crate::model::path::{is_called, parent};
@@ -15,4 +16,11 @@ pub(super) fn callers(events: &[Event]) -> HashSet<Arc<str>> {
         _ => None,
     };
     events.iter().filter_map(caller).collect()
+}
+
+impl EffectLog {
+    /// Returns whether a block waited for an answer, so that what was behind it could begin.
+    pub(crate) fn has_waited(&self, path: &str) -> bool {
+        self.block_order.has_waited(path)
+    }
 }
