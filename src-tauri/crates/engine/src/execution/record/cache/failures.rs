@@ -49,7 +49,8 @@ impl ReplayCache {
                     let around = || self.parents.get(path).filter(|around| forgotten.contains(*around));
                     let gave_up = || around().is_some_and(|around| is_exhausted || self.has_given_up(around));
                     let all_failed = is_of_choice(of) && !open_choices.contains(of) && gave_up();
-                    !all_failed && !(is_exhausted && matches!(by, CaughtBy::StepAny | CaughtBy::Race))
+                    let is_of_exhausted = is_exhausted && matches!(by, CaughtBy::StepAny | CaughtBy::Race);
+                    !(all_failed || is_of_exhausted)
                 }
             };
             // The same error is that of an enclosing block which runs again, so this block must run again, too.
