@@ -262,6 +262,12 @@ test('a session that is gone is reported once', async () => {
   expect(app.faults.notes).toEqual([]);
 });
 
+test('a request of a conversation says what it was asked, unless a message does', async () => {
+  await open('session=ses-2&conversation=');
+  await screen.findAllByTestId('turn');
+  expect(screen.getAllByTestId('turn-words').map((one) => one.textContent)).toEqual(['wild bees', 'fail']);
+});
+
 test('a load error is pinned at its line', async () => {
   await open('flow=triage');
   const source = await screen.findByTestId('source');
