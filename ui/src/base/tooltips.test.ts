@@ -75,6 +75,14 @@ test('a tooltip goes with what it is about', async () => {
   expect(shown()).toBeNull();
 });
 
+test('a window of another size has its parts elsewhere', () => {
+  open('<button id="row" title="4 ms"></button>');
+  point('pointerover', 'row');
+  vi.advanceTimersByTime(REST_MS);
+  window.dispatchEvent(new Event('resize'));
+  expect(shown()).toBeNull();
+});
+
 test('a key takes it away, and a tooltip that changed meanwhile stays as it is', () => {
   open('<button id="turn" title="Show it"></button><p id="away"></p>');
   point('pointerover', 'turn');

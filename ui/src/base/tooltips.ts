@@ -91,6 +91,7 @@ export function tooltips(root: Document): () => void {
     giveBack(next);
   });
   for (const kind of ['keydown', 'scroll', 'wheel']) listen(kind, hide);
+  root.defaultView?.addEventListener('resize', hide, { signal: end.signal });
   return () => {
     end.abort();
     hide();
