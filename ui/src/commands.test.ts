@@ -26,3 +26,11 @@ test('a session is told by its title or the words of its input, and never by its
   expect(shown({ words: 'How?', forkedFrom: { sessionId: 's' } as never })?.title).toBe('How? · research.ask (fork)');
   expect(shown({ words: 'How?', lastStatus: 'failed' })?.hint).toMatch(/^Failed · 2 min/);
 });
+
+test('two sessions that read alike show the time at which each was used', () => {
+  const at = new Date(2026, 4, 3, 9, 5, 7).getTime();
+  const one = { flow: 'refund', lastAction: 'ask', lastStatus: 'completed', userId: 'ada', words: 'Lamp' };
+  app.workspace.sessions.answer = [0, 1].map((n) => ({ ...one, id: `s${n}`, updatedAt: at + n * 1_000 }) as never);
+  const hints = entriesOf(app, '').flatMap(({ group, hint }) => (group === 'Session' ? [hint] : []));
+  expect(hints).toEqual(['Completed · 09:05:07', 'Completed · 09:05:08']);
+});

@@ -1,4 +1,5 @@
 // What the command palette offers: the commands of the table that can be done now, and where one can go.
+import { apart } from './base/apart';
 import { firstPart } from './base/textdiff';
 import { ago } from './base/time';
 import type { ListedSession } from './host/host';
@@ -16,7 +17,7 @@ export type Entry = { id: string; group: string; title: string; icon: string; hi
 const MAX_RECENT = 5;
 
 export function entriesOf(app: AppModel, query: string): Entry[] {
-  const sessions = (app.workspace.sessions.answer ?? []).map((one) => sessionEntry(app, one));
+  const sessions = sessionEntries(app);
   const known = [...commandEntries(app), ...flowEntries(app)];
   if (query.trim()) return [...known, ...blockEntries(app), ...sessions];
   // Before anything is typed, what was worked on last is what is looked for most.
@@ -45,6 +46,17 @@ function requestEntries(app: AppModel): Entry[] {
 }
 
 const HERE = 'This request';
+
+function sessionEntries(app: AppModel): Entry[] {
+  const sessions = app.workspace.sessions.answer ?? [];
+  const entries = sessions.map((one) => sessionEntry(app, one));
+  const times = apart(sessions.map(({ id, updatedAt }, n) => ({ id, looks: entries[n]?.title ?? '', at: updatedAt })));
+  return entries.map((entry, n) => {
+    const session = sessions[n];
+    const time = session && times.get(session.id);
+    return time ? { ...entry, hint: `${lookOf(session.lastStatus).label} · ${time}` } : entry;
+  });
+}
 
 function sessionEntry(app: AppModel, session: ListedSession): Entry {
   const { id, title, words, flow, lastAction, lastStatus, updatedAt, forkedFrom, userId } = session;

@@ -217,6 +217,57 @@ test("a flow's page draws its blocks with how they stand in the newest run", asy
   await waitFor(() => expect(app.route.place.block).toContain('step:remember'));
 });
 
+test("a flow's code is beside its graphs, and before them if it does not load", async () => {
+  await open('flow=chat');
+  const page = await screen.findByTestId('flow-page');
+  await within(page).findByTestId('source');
+  const isBefore = (one: string, other: string) =>
+    within(page).getByTestId(one).compareDocumentPosition(within(page).getByTestId(other)) ===
+    Node.DOCUMENT_POSITION_FOLLOWING;
+  expect([page.dataset.beside, isBefore('shape-send', 'source')]).toEqual(['true', true]);
+  app.route.to({ at: 'flow', flow: 'triage' });
+  await waitFor(() => expect(screen.getByTestId('flow-page').dataset.beside).toBeUndefined());
+});
+
+test('runs that read alike are told apart by their time', async () => {
+  const host = new FakeHost(0, 0);
+  const [first] = await host.requests({ limit: 1, offset: 0 });
+  const at = new Date(2026, 4, 3, 9, 5, 7).getTime();
+  host.requests = async () => [0, 1].map((n) => ({ ...first!, id: `req-${n}`, startedAt: at + 1_000 * n }));
+  await open('', host);
+  await screen.findAllByTestId('last-run');
+  expect(screen.getAllByTestId('run-apart').map((one) => one.textContent)).toEqual(['09:05:07', '09:05:08']);
+});
+
+test('a request that is gone leads on, and there is nothing to inspect', async () => {
+  const host = new FakeHost(0, 0);
+  host.openView = async () => {
+    throw { kind: 'notFound', message: 'unknown request "req-9"' };
+  };
+  await open('request=req-9', host);
+  await fireEvent.click(await screen.findByTestId('gone-runs'));
+  expect(app.route.current.at).toBe('runs');
+});
+
+test('a session that is gone is reported once', async () => {
+  const host = new FakeHost(0, 0);
+  const { requests } = host;
+  host.requests = (query) =>
+    query.session
+      ? Promise.reject({ kind: 'notFound', message: 'unknown session "ses-9"' })
+      : requests.call(host, query);
+  await open('session=ses-9', host);
+  await screen.findByText('unknown session "ses-9"');
+  expect(screen.getAllByText('unknown session "ses-9"')).toHaveLength(1);
+  expect(app.faults.notes).toEqual([]);
+});
+
+test('a request of a conversation says what it was asked, unless a message does', async () => {
+  await open('session=ses-2&conversation=');
+  await screen.findAllByTestId('turn');
+  expect(screen.getAllByTestId('turn-words').map((one) => one.textContent)).toEqual(['wild bees', 'fail']);
+});
+
 test('a load error is pinned at its line', async () => {
   await open('flow=triage');
   const source = await screen.findByTestId('source');

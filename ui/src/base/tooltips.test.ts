@@ -63,6 +63,26 @@ test('what opened a popover says nothing while that is open', () => {
   expect(shown()).toBeNull();
 });
 
+test('a tooltip goes with what it is about', async () => {
+  open('<main><button id="row" title="4 ms"></button></main><p id="away"></p>');
+  point('pointerover', 'row');
+  vi.advanceTimersByTime(REST_MS);
+  one('away').append('news');
+  await Promise.resolve();
+  expect(shown()).toBe('4 ms');
+  document.querySelector('main')?.remove();
+  await Promise.resolve();
+  expect(shown()).toBeNull();
+});
+
+test('a window of another size has its parts elsewhere', () => {
+  open('<button id="row" title="4 ms"></button>');
+  point('pointerover', 'row');
+  vi.advanceTimersByTime(REST_MS);
+  window.dispatchEvent(new Event('resize'));
+  expect(shown()).toBeNull();
+});
+
 test('a key takes it away, and a tooltip that changed meanwhile stays as it is', () => {
   open('<button id="turn" title="Show it"></button><p id="away"></p>');
   point('pointerover', 'turn');

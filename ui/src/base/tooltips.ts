@@ -16,11 +16,14 @@ export function tooltips(root: Document): () => void {
   let timer: ReturnType<typeof setTimeout> | undefined;
   let shown: HTMLElement | null = null;
   let pressed: Element | null = null;
+  /** A page that changes takes elements away without a word of the pointer; their tooltip goes with them. */
+  let leaving: MutationObserver | null = null;
 
   function hide() {
     clearTimeout(timer);
+    leaving?.disconnect();
     shown?.remove();
-    shown = null;
+    leaving = shown = null;
   }
 
   /** Keeps the native tooltips of an element and of those around it from being shown. */
@@ -56,6 +59,10 @@ export function tooltips(root: Document): () => void {
     shown.textContent = text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
     root.body.append(shown);
     place(shown, of.getBoundingClientRect(), root.documentElement);
+    leaving = new MutationObserver(() => {
+      if (!of.isConnected) hide();
+    });
+    leaving.observe(root.body, { childList: true, subtree: true });
   }
 
   const listen = (kind: string, does: (event: Event) => void) =>
@@ -84,6 +91,7 @@ export function tooltips(root: Document): () => void {
     giveBack(next);
   });
   for (const kind of ['keydown', 'scroll', 'wheel']) listen(kind, hide);
+  root.defaultView?.addEventListener('resize', hide, { signal: end.signal });
   return () => {
     end.abort();
     hide();

@@ -5,7 +5,8 @@ import type { AppModel } from './app.svelte';
 /** A session is opened at its newest request; one that has none stays as it is. */
 export async function openNewest(app: AppModel, session: string): Promise<void> {
   if (app.route.current.at !== 'session') return;
-  const [newest] = (await app.try(() => app.host.requests({ session, limit: 1, offset: 0 }))) ?? [];
+  // The page says why a session cannot be read.
+  const [newest] = await app.host.requests({ session, limit: 1, offset: 0 }).catch(() => []);
   const { place } = app.route;
   if (newest && place.session === session && !place.request) app.route.toRequest(newest.id, session, 'replace');
 }

@@ -1,6 +1,7 @@
 // Opens the window where it was: the folder that was open last, and in each folder the place that was looked at.
 import { recall, recent, remember } from '../base/remember';
-import { formatRoute, parseRoute } from '../place';
+import type { Host } from '../host/host';
+import { formatRoute, parseRoute, type Route } from '../place';
 import type { AppModel } from './app.svelte';
 
 const keyOf = (dataFile: string) => `place.${dataFile}`;
@@ -34,12 +35,20 @@ export async function reopen(app: AppModel): Promise<void> {
   const text = folder && recall<unknown>(keyOf(folder.dataFile), '');
   if (typeof text !== 'string' || !text) return;
   const was = parseRoute(text);
-  // What was deleted meanwhile cannot be gone back to.
-  const isThere =
-    was.at !== 'request' ||
-    (await host.related(was.request).then(
-      () => true,
-      () => false,
-    ));
-  if (isThere && route.current.at === 'home') route.to(was, 'replace');
+  if ((await isThere(host, was)) && route.current.at === 'home') route.to(was, 'replace');
+}
+
+/** Whether all that a place shows is still there: what was deleted meanwhile cannot be gone back to. */
+async function isThere(host: Host, was: Route): Promise<boolean> {
+  const asked: Promise<unknown>[] = [];
+  if (was.at === 'request') asked.push(host.related(was.request));
+  else if (was.at === 'compare')
+    asked.push(...[was.left, was.right].flatMap((one) => (one === null ? [] : [host.related(one)])));
+  else if (was.at === 'session' || was.at === 'conversation')
+    asked.push(host.requests({ session: was.session, limit: 1, offset: 0 }));
+  else if (was.at === 'experiments' && was.experiment !== null) asked.push(host.experiment(was.experiment));
+  return Promise.all(asked).then(
+    () => true,
+    () => false,
+  );
 }

@@ -30,6 +30,11 @@ test.each([
   expect(named(label)).toEqual([name, turn]);
 });
 
+test('a turn of a conversation has the name of its agent', () => {
+  expect(named('turn[2]:b', { name: 'seller' })).toEqual(['seller', '[2]']);
+  expect(named('turn[2]:b')).toEqual(['b', '[2]']);
+});
+
 test('a group of turns has the name that they share', () => {
   expect(named('forEach:read', turns)).toEqual(['read', '']);
   expect(named('parallel: search', turns)).toEqual(['search', '']);

@@ -10,6 +10,7 @@ const INDEX = /~(\d+)(?=\[|$)|\[([\d.]+)\]/g;
 /** A pass of a loopBack: a segment before the one of its block. */
 const PASS = /^loop(?:~\d+)?\[(\d+)\]$/;
 const PARALLEL = /^parallel(?:~(\d+))?$/;
+const TURN = /^turn\[\d+\]:/;
 const ENCODED = /%(?:25|2F|3A|5B|5D|7E)/g;
 
 /** The last segment of a row's place, with what is before it: passes of loopBacks, and `parallel` of its branches. */
@@ -26,6 +27,8 @@ export function nameOf(row: Named): string {
   const { segment, parallel } = partsOf(row);
   const plain = segment.replace(INDEX, '');
   const called = plain.slice(plain.indexOf(':') + 1);
+  // A turn of a conversation has the letter of its side, and its agent a name.
+  if (TURN.test(segment) && row.name) return row.name;
   // A branch of `parallel` is named by its key alone.
   const name = parallel || plain.includes(':') ? called : (row.name ?? plain);
   return name.replace(ENCODED, decodeURIComponent) || segment;

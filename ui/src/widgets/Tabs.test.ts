@@ -41,3 +41,14 @@ test('a tab that does not fit is neither shown nor clicked, unless it is the ope
   expect(NAMES.map(isHidden)).toEqual([false, true, true]);
   expect(screen.getByTestId('tab-calls').classList.contains('pointer-events-none')).toBe(true);
 });
+
+test('tabs that fit without the menu need none', async () => {
+  show(200);
+  await screen.findByTestId('tabs-more');
+  // The list lacks what the menu takes.
+  vi.spyOn(Element.prototype, 'clientWidth', 'get').mockImplementation(function (this: Element) {
+    return this.getAttribute('role') === 'tablist' ? 272 : 300;
+  });
+  screen.getByRole('tablist').dispatchEvent(new Event('scroll'));
+  await vi.waitFor(() => expect(screen.queryByTestId('tabs-more')).toBeNull());
+});

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { completed } from '../../base/completion';
 import type { RunRow } from '../../host/host';
 import { completionsAt } from './filter';
-import { inCommon, tagsIn } from './words';
+import { inCommon, looksOf, tagsIn } from './words';
 
 const run = (more: Partial<RunRow>): RunRow => ({
   id: 'r',
@@ -52,4 +52,11 @@ test('values of a folder complete a term', () => {
     'user:"user with space" is:fork',
   );
   expect(offered('"user:us'), 'a text in quotes').toEqual([]);
+});
+
+test('runs of one title read alike only if their input does', () => {
+  const lamp = run({ title: 'Lamp', words: 'order 17' });
+  expect(looksOf(lamp)).toBe(looksOf(run({ id: 'r2', title: 'Lamp', words: 'order 17', startedAt: 9 })));
+  expect(looksOf(lamp)).not.toBe(looksOf(run({ title: 'Lamp', words: 'order 18' })));
+  expect(looksOf(lamp)).not.toBe(looksOf(run({ title: 'Lamp', words: 'order 17', error })));
 });

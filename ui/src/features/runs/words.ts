@@ -29,5 +29,9 @@ export function inCommon(rows: readonly RunRow[]): InCommon | null {
 /** What a list calls a run: its title, or the first words of its input. */
 export const subjectOf = (row: RunRow): string => row.title ?? row.words ?? '';
 
+/** What a person reads in a row besides numbers: rows of the same are told apart by their time. */
+export const looksOf = (row: RunRow): string =>
+  [row.flow, row.action, subjectOf(row), row.title ? row.words : '', row.status, row.error?.message].join('\n');
+
 /** A typed list of tags: between commas and blanks, without the ones that are there twice. */
 export const tagsIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter(Boolean))];

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { ListedRequest, ListedSession } from '../../host/host';
 import { about } from '../../model/session';
 import { rows as rowSize } from '../../base/density.svelte';
-import { heightOf, rowsOf } from './rows';
+import { heightOf, lookOfRow, rowsOf } from './rows';
 
 const sessions = ['a', 'b'].map((id) => ({ id, requests: 250 }) as ListedSession);
 const requests = { rows: [{ id: 'r' } as ListedRequest], hasMore: false };
@@ -64,4 +64,13 @@ test('a smaller density takes room from sessions and their requests, and none fr
   rowSize.density = 'compact';
   expect(heights()).toEqual([26, 38, 24]);
   rowSize.density = 'comfortable';
+});
+
+test('sessions read alike if their action, words, status and error are the same', () => {
+  const one = { id: 'a', flow: 'refund', lastAction: 'ask', words: '17', lastStatus: 'completed', updatedAt: 5 };
+  const row = one as unknown as ListedSession;
+  const other = { ...row, id: 'b', updatedAt: 7 };
+  expect(lookOfRow(other)).toEqual({ id: 'b', looks: lookOfRow(row).looks, at: 7 });
+  expect(lookOfRow({ ...row, words: '18' }).looks).not.toBe(lookOfRow(row).looks);
+  expect(lookOfRow({ ...row, forkedFrom: 'c' }).looks).not.toBe(lookOfRow(row).looks);
 });

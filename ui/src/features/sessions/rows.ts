@@ -2,6 +2,7 @@
 import { rows as rowSize } from '../../base/density.svelte';
 import { dayName } from '../../base/time';
 import type { ListedRequest, ListedSession } from '../../host/host';
+import { about } from '../../model/session';
 
 export type Row =
   | { is: 'day'; id: string; name: string }
@@ -14,6 +15,21 @@ const HEIGHTS: Record<Row['is'], number> = { day: 26, session: 44, request: 28, 
 
 /** How high a row is; the names of days are no rows, and keep their height. */
 export const heightOf = (is: Row['is']): number => (is === 'day' ? HEIGHTS.day : rowSize.height(HEIGHTS[is]));
+
+/** What a person reads in the row of a session, and when it was last used. */
+export const lookOfRow = (session: ListedSession) => ({
+  id: session.id,
+  looks: [
+    session.flow,
+    session.lastAction,
+    about(session),
+    session.lastError?.message,
+    session.lastStatus,
+    session.forkedFrom != null,
+    session.requests,
+  ].join('\n'),
+  at: session.updatedAt,
+});
 
 type Requests = { rows: readonly ListedRequest[] | null; hasMore: boolean };
 /** `dayOf` names the time by which sessions are put under days; without it they are not. */

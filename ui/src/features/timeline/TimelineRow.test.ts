@@ -63,6 +63,18 @@ test('a turn shows the words that tell it from the others', async () => {
   expect(screen.queryByTestId('row-words')).toBeNull();
 });
 
+test('words that would be cut leave the name its room, and are still read', async () => {
+  await show({ label: 'forEach:read[2]', words: 'The lamp of order A-200 is broken' }, { nameWidth: 157 });
+  expect(screen.queryByTestId('row-words')).toBeNull();
+  const words = screen.getByText('The lamp of order A-200 is broken');
+  expect(words.className).toBe('sr-only');
+});
+
+test('the first of several turns has an index as well', async () => {
+  await show({ label: 'step:ask' }, { isFirst: true });
+  expect(screen.getByText('[0]')).toBeTruthy();
+});
+
 test('a group shows how long its turns took, and which of them failed', async () => {
   const durations = { from: 305, to: 430, cells: [1, 4], failures: [0, 1] };
   const group = { of: 'turns' as const, count: 5, failed: 1, running: 0, suspended: 0, cells: [], failures: [] };

@@ -23,16 +23,68 @@ export function drawLabel(
   middle: number,
   width: number,
   colours: Colours,
+  words = '',
 ) {
   if (!bar.label || right < 0 || left > width + LEAST) return;
   const room = widthOf(ctx, bar.label);
-  const after = Math.max(right, left + LEAST) + 7;
-  const at = after + room <= width - 2 ? after : Math.min(left, width - LEAST) - room - 7;
-  if (at < 2) return;
-  // No line of the axis and no cut goes through it.
+  const [before, after] = [Math.min(left, width - LEAST) - 7, Math.max(right, left + LEAST) + 7];
+  const isAfter = after + room <= width - 2;
+  const at = isAfter ? after : before - room;
+  if (at >= 2) drawText(ctx, bar.label, at, room, middle, colours);
+  // The time comes first; the words take the larger room that it leaves, at its side or at the other.
+  const sides: Side[] = [
+    { from: 2, to: isAfter ? before : at - 8, isRight: false },
+    { from: isAfter ? at + room + 8 : after, to: width - 2, isRight: true },
+  ];
+  const [small, large] = sides.sort((a, b) => a.to - a.from - (b.to - b.from)) as [Side, Side];
+  if (words)
+    drawWords(
+      ctx,
+      words,
+      small.to - small.from >= widthOf(ctx, words) && small.isRight ? small : large,
+      middle,
+      colours,
+    );
+}
+
+type Side = { from: number; to: number; isRight: boolean };
+/** Fewer letters tell nothing apart. */
+const FEWEST = 6;
+
+function drawWords(
+  ctx: CanvasRenderingContext2D,
+  words: string,
+  { from, to, isRight }: Side,
+  middle: number,
+  colours: Colours,
+) {
+  const shown = cutTo(ctx, words, to - from);
+  if (!shown) return;
+  const room = widthOf(ctx, shown);
+  drawText(ctx, shown, isRight ? from : to - room, room, middle, colours);
+}
+
+/** As much of a text as there is room for; nothing where that is too little. */
+function cutTo(ctx: CanvasRenderingContext2D, text: string, room: number): string {
+  if (room <= 0) return '';
+  const whole = widthOf(ctx, text);
+  if (whole <= room) return text;
+  const letters = Math.floor((text.length * room) / whole) - 1;
+  return letters < FEWEST ? '' : `${text.slice(0, letters).trimEnd()}…`;
+}
+
+/** No line of the axis and no cut goes through it. */
+function drawText(
+  ctx: CanvasRenderingContext2D,
+  text: string,
+  at: number,
+  room: number,
+  middle: number,
+  colours: Colours,
+) {
   ctx.clearRect(at - 2, middle - 8, room + 4, 16);
   ctx.fillStyle = colours.soft;
-  ctx.fillText(bar.label, at, middle + 0.5);
+  ctx.fillText(text, at, middle + 0.5);
 }
 
 const START = 'start-up';

@@ -8,6 +8,8 @@ import type { Colours } from './colours';
 
 export type Scene = {
   rows: readonly (ViewRow | undefined)[];
+  /** What tells turns apart, for which their names left no room. */
+  words: readonly string[];
   rowHeight: number;
   width: number;
   axis: Axis;
@@ -69,7 +71,7 @@ export function drawBars(ctx: CanvasRenderingContext2D, scene: Scene): void {
   bars.forEach((bar, n) => {
     if (!bar) return;
     ctx.globalAlpha = scene.isCritical && !rows[n]?.isCritical ? 0.7 : 1;
-    drawLabel(ctx, bar, [x(bar.from), x(bar.to)], n * rowHeight + rowHeight / 2, width, colours);
+    drawLabel(ctx, bar, [x(bar.from), x(bar.to)], n * rowHeight + rowHeight / 2, width, colours, scene.words[n]);
   });
   ctx.globalAlpha = 1;
 }

@@ -142,7 +142,15 @@ impl FlowFiles {
 
 /// Whether a folder looks like one that is worked in: it has settings, flow files, or what was recorded of their runs.
 pub(crate) fn is_workspace(folder: &Path) -> bool {
-    [".flowglass", "flowglass.json", "flows"].iter().any(|name| folder.join(name).exists()) || has_flows(folder)
+    [".flowglass", "flowglass.json", "flows"].iter().any(|name| folder.join(name).exists())
+        || (!holds_everything(folder, std::env::home_dir().as_deref()) && has_flows(folder))
+}
+
+/// Whether a folder is the root or a person's home, in which a menu of programs starts one: flow files that lie
+/// somewhere below belong to folders of their own, and the search for them reads all that the person has.
+fn holds_everything(folder: &Path, home: Option<&Path>) -> bool {
+    let real = |folder: &Path| std::fs::canonicalize(folder).ok();
+    real(folder).is_some_and(|folder| folder.parent().is_none() || home.and_then(real).as_ref() == Some(&folder))
 }
 
 /// Whether a folder has flow files where they are looked for without settings, or settings that may name them.
@@ -287,4 +295,21 @@ fn sight(entry: &DirEntry, path: &Path, before: Option<&Sighting>) -> Option<Sig
     let text = text.filter(|text| !text.contains(&0));
     let may_define_flow = text.is_some_and(|text| script::may_define_flow(path, &String::from_utf8_lossy(&text)));
     Some(Sighting { modified, bytes, may_define_flow })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flows_somewhere_in_a_home_do_not_make_it_a_workspace() {
+        let home = tempfile::tempdir().expect("a folder is made");
+        let project = home.path().join("project");
+        std::fs::create_dir(&project).expect("a folder is made");
+        assert!(holds_everything(Path::new("/"), None));
+        assert!(holds_everything(home.path(), Some(home.path())));
+        assert!(holds_everything(&project.join(".."), Some(home.path())));
+        assert!(!holds_everything(&project, Some(home.path())));
+        assert!(!holds_everything(home.path(), None));
+    }
 }

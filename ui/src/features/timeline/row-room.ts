@@ -1,0 +1,38 @@
+// How much room the name of a row leaves beside itself, and whether what tells a turn from the others fits there. Pure.
+import type { ViewRow } from '../../host/host';
+import { nameOf, turnOf } from '../../model/row-name';
+
+/** About what a letter takes, and a row before and after its name; how deep rows are still indented; few words. */
+const [LETTER, AROUND, DEEPEST, WORDS] = [6.7, 60, 12, 90];
+
+/** Narrow names keep their room for letters. */
+export const indentOf = (nameWidth: number): number => (nameWidth < 200 ? 7 : 12);
+
+/** Where the name of a row begins, in px. */
+export const startOf = (depth: number, nameWidth: number): number => 4 + Math.min(depth, DEEPEST) * indentOf(nameWidth);
+
+/** The index of a row: also that of a first pass, whose place does not say it. */
+export function indexOf(row: ViewRow, isFirst: boolean): string {
+  const turn = turnOf(row);
+  return isFirst && !turn.includes('[') ? `[0]${turn}` : turn;
+}
+
+/** Whether a row is the first of the turns that the row above it stands for. */
+export const isFirstTurn = (row: ViewRow | undefined, above: ViewRow | undefined): boolean =>
+  above?.group?.of === 'turns' && row !== undefined && !row.group && row.depth === above.depth + 1;
+
+/** How many px the name and the index of a row leave, about. */
+export const roomLeft = (row: ViewRow, nameWidth: number, index: string): number =>
+  nameWidth - startOf(row.depth, nameWidth) - AROUND - LETTER * (nameOf(row).length + index.length);
+
+/** Whether the words of a turn, or enough of them to tell it by, fit beside its name. */
+export function hasRoomForWords(row: ViewRow, nameWidth: number, index: string): boolean {
+  const wanted = Math.min(WORDS, LETTER * (row.words?.length ?? 0));
+  return roomLeft(row, nameWidth, index) >= wanted;
+}
+
+/** The words of a turn that its bar has to say, because there is no room beside the name. */
+export function wordsBesideBar(row: ViewRow | undefined, nameWidth: number): string {
+  const index = row?.words ? turnOf(row) : '';
+  return row && index && !hasRoomForWords(row, nameWidth, index) ? (row.words ?? '') : '';
+}
