@@ -215,11 +215,8 @@ impl Writes {
             EventKind::BlockFinished { outcome: Outcome::Completed, memoized: false, .. } if !was_resumed => {
                 self.check_end(&writer)?;
             }
-            // What was refused is not committed.
-            EventKind::CommitRefused { .. } => {
-                let refused = self.by_writer.remove(&writer).unwrap_or_default();
-                refused.iter().for_each(|seq| drop(self.pending.remove(seq)));
-            }
+            // What was refused may be committed later, on another version, or the block runs again and writes anew.
+            EventKind::CommitRefused { .. } => drop(self.by_writer.remove(&writer)),
             _ => {}
         }
         if may_undo(&event.kind) {
