@@ -11,11 +11,13 @@ use crate::architecture::files;
 /// What shows that a file decides for itself: the ends that roll back, and how attempts follow each other.
 const WORDS: [&str; 4] = ["Outcome::Suspended", "Outcome::Abandoned", "replaces_failed", "BlockResumed"];
 
-/// The definition of events, the reducer, and the suite of the log, which writes them.
-const MAY: [&str; 3] = [
+/// The definition of events, the reducer, the suite of the log, which writes them, and what holds the lines of a file
+/// against each other, which is about whether they can be a log at all.
+const MAY: [&str; 4] = [
     "src-tauri/crates/engine/src/model/",
     "src-tauri/crates/engine/src/views/attempts.rs",
     "src-tauri/crates/contract/",
+    "src-tauri/crates/runner/src/workspace/verify/run_file/contradictions/",
 ];
 
 /// The files that still do. Those of `engine/src/execution` are known by their names, in whichever folder of it.
