@@ -163,7 +163,6 @@ mod try_honest;
 mod try_out;
 mod try_told;
 mod try_window;
-mod unreached_answers;
 mod unwritten;
 mod values;
 mod verify;

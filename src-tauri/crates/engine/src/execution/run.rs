@@ -53,7 +53,6 @@ use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, RequestStatus, Seq};
 use crate::model::flow::{Block, Flow};
 use crate::model::log::{Lease, Log, NoteKind};
-use crate::model::path::caller;
 use crate::model::scope::{ScopeKey, ScopeKind};
 use crate::model::state::State;
 use crate::model::step_value::StepValue;
@@ -115,8 +114,6 @@ pub struct Run {
     /// The suspensions that this resume brought answers for, and those of them whose answer was used.
     pub(crate) answers: Vec<String>,
     pub(crate) used_answers: RefCell<HashSet<String>>,
-    /// The blocks that asked those suspensions, with the functions that called them; whether each ended in this run.
-    pub(crate) answered_blocks: RefCell<FxHashMap<Arc<str>, bool>>,
     /// Why background work could not end: a suspension, or drift.
     pub(crate) unfinished_background: RefCell<Option<FlowError>>,
     pub(crate) prior_status: RequestStatus,
@@ -144,7 +141,7 @@ pub struct Run {
     /// The blocks that wait for answers and are not run.
     pub(crate) stays: RefCell<HashSet<Arc<str>>>,
     /// The blocks that went on as the instance that was interrupted.
-    pub(crate) went_on: RefCell<HashSet<Arc<str>>>,
+    went_on: RefCell<HashSet<Arc<str>>>,
     stamps: Cell<u64>,
     noted: RefCell<HashSet<String>>,
     /// Whether blocks have run concurrently: then shared state may change between any two reads.
@@ -179,9 +176,6 @@ impl Run {
         let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
         let translated = alignment.translate(events);
         let replay_cache = ReplayCache::read(&translated, answers);
-        let asked = answers.iter().filter_map(|answer| replay_cache.suspensions.block_of(&answer.id));
-        let with_callers = asked.flat_map(|path| std::iter::successors(Some(&**path), |path| caller(path)));
-        let answered_blocks = with_callers.map(|path| (Arc::from(path), false)).collect();
         let edits = ForkEdits::of(&translated);
         let begins = |event: &Event| matches!(&event.kind, EventKind::StateInitialized { scope, .. } if *scope == key);
         let has_initial_request_state = events.iter().any(begins);

@@ -124,11 +124,6 @@ pub(crate) fn is_called(path: &str) -> bool {
     segment.starts_with("run:") || segment.starts_with("tool:")
 }
 
-/// Returns the path of the block whose function or model called the block at a path; `None` if that was not called.
-pub(crate) fn caller(path: &str) -> Option<&str> {
-    parent(path).filter(|_| is_called(path))
-}
-
 /// Returns the path of the innermost background task that a path is or is inside of, if any.
 pub fn background_task(path: &str) -> Option<&str> {
     let mut end = path.len();

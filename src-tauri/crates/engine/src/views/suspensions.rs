@@ -47,8 +47,6 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
     let mut by_path = ByPath::default();
     // The questions of tries that failed and that another try followed.
     let mut of_earlier_tries: HashSet<usize> = HashSet::new();
-    // The questions of blocks that completed, and of the blocks inside them.
-    let mut over: HashSet<usize> = HashSet::new();
     let mut left = Detached::default();
     // The instance around each block, and those that failed and have a rescue.
     let mut parents: HashMap<(&Arc<str>, u32), &str> = HashMap::new();
@@ -83,10 +81,8 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
             }
             (EventKind::SuspensionReopened { id }, _) => {
                 if let Some(at) = places.get(id) {
-                    // A block that has completed did not come to the answer, and waits for none.
-                    let is_over = over.contains(at);
-                    found[*at].status = if is_over { SuspensionStatus::Expired } else { SuspensionStatus::Pending };
-                    found[*at].is_moot = is_over;
+                    found[*at].status = SuspensionStatus::Pending;
+                    found[*at].is_moot = false;
                     found[*at].answer = None;
                 }
             }
@@ -94,9 +90,7 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
                 // What rescues a block that failed ends it.
                 let rescued = parents.get(&(path, event.attempt)).filter(|around| failed.contains(**around));
                 let arm = rescued.and_then(|around| InstanceId::parse(around)).map_or(&**path, |around| around.path);
-                let of_block = by_path.around(path);
-                over.extend(&of_block);
-                expire(&mut found, of_block);
+                expire(&mut found, by_path.around(path));
                 expire(&mut found, by_path.losers(arm));
             }
             (kind, Some(path)) if is_tried_again(kind) => {

@@ -81,10 +81,6 @@ impl Run {
     /// Records `request_finished`: an output with status `good`, or an error.
     pub(crate) async fn close(&self, good: RequestStatus, result: Result<StepValue, FlowError>) -> Ended {
         let status = status(good, &result);
-        // A request that failed may be resumed, and then come to them.
-        if result.is_ok() {
-            self.take_back_answers(false);
-        }
         let (event, ended) = match result {
             Ok(value) => (
                 EventKind::RequestFinished { status, output: Some(value.recorded()), error: None },

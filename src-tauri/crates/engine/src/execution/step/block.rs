@@ -222,7 +222,6 @@ pub(crate) fn try_block(
                         }
                         AttemptEnd::Ended(Err(error)) => {
                             drop(permit);
-                            run.note_end(&path);
                             run.end_alone(&path);
                             return rescue(&run, &frame, error).await;
                         }
