@@ -213,7 +213,6 @@ impl Run {
             alignment,
             answers: answers.iter().map(|answer| answer.id.clone()).collect(),
             used_answers: RefCell::default(),
-            answered_blocks: RefCell::new(answered_blocks),
             unfinished_background: RefCell::default(),
             prior_status,
             had_state: has_state(events),

@@ -216,7 +216,6 @@ pub(crate) fn try_block(
                     ended => match end_attempt(&run, &frame, ended, &mut permit, conflicts).boxed_local().await? {
                         AttemptEnd::Ended(Ok(value)) => {
                             drop(permit);
-                            run.note_end(&path);
                             run.end_alone(&path);
                             return react(&run, &frame, value).boxed_local().await;
                         }

@@ -140,11 +140,6 @@ impl RecordedSuspensions {
         self.with_id(id).for_each(|one| one.is_live = is_live);
     }
 
-    /// Returns the block that asked the suspension with this id.
-    pub(crate) fn block_of(&self, id: &str) -> Option<&Arc<str>> {
-        self.places.get(id).map(|(path, _)| path)
-    }
-
     fn with_id<'s>(&'s mut self, id: &'s str) -> impl Iterator<Item = &'s mut RecordedSuspension> {
         let place = self.places.get(id);
         let of_number = place.and_then(|(path, number)| self.by_path.get_mut(path)?.get_mut(number));
