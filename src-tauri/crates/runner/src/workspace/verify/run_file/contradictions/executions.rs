@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use engine::effects::EffectKind;
 use engine::event::{Event, EventKind};
 use engine::path::{is_inside, with_ancestors};
 
@@ -48,8 +49,10 @@ impl Executions {
                 }
                 _ => Err(format!("no earlier line starts attempt {attempt} of block {path}, which this line resumes")),
             },
-            // Also told of a block that has ended.
-            EventKind::ItemAdded { .. }
+            // Also told of a block that has ended: its timers may fire later.
+            EventKind::EffectStarted { effect: EffectKind::Sleep, .. }
+            | EventKind::EffectFinished { effect: EffectKind::Sleep, .. }
+            | EventKind::ItemAdded { .. }
             | EventKind::Drift { .. }
             | EventKind::Noted { .. }
             | EventKind::Logged { .. } => Ok(()),
