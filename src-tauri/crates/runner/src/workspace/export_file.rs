@@ -23,6 +23,7 @@ impl Workspace {
                 "{shown} is {what}, and is never replaced by an export: name another file"
             )));
         }
+        check_folder(file)?;
         let there = file.symlink_metadata().ok().filter(|_| !file.is_dir());
         if there.is_some() && !replace {
             return Err(Fault::refused(format!(
@@ -44,9 +45,9 @@ impl Workspace {
         let refused = |what: &str| {
             Err(Fault::refused(format!("{shown} is {what}, and is never replaced by a report: name another file")))
         };
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if folder.is_some_and(|folder| !folder.is_dir()) || file.is_dir() {
-            return Err(Fault::invalid(format!("{shown} cannot be written: name a file in a folder that is there")));
+        check_folder(file)?;
+        if file.is_dir() {
+            return Err(Fault::invalid(format!("{shown} cannot be written: it is a folder; name a file in it")));
         }
         if let Some(what) = self.kept_there(file) {
             return refused(what);
@@ -99,6 +100,21 @@ impl Workspace {
         let is_setting = SETTINGS.contains(&&*name) || name.ends_with(".mock.json");
         is_setting.then_some("a file that flows need, by its name")
     }
+}
+
+/// Refuses a file in a folder that is not there, and whose own folder is not there either: the path is probably
+/// mistyped. One folder that is missing is made with the file.
+fn check_folder(file: &Path) -> Result<(), Fault> {
+    let is_there = |folder: &Path| folder.as_os_str().is_empty() || folder.is_dir();
+    let Some(folder) = file.parent() else { return Ok(()) };
+    if is_there(folder) || !folder.exists() && folder.parent().is_some_and(is_there) {
+        return Ok(());
+    }
+    Err(Fault::invalid(format!(
+        "{} cannot be written: there is no folder {}; make it, or name a file elsewhere",
+        file.display(),
+        folder.display()
+    )))
 }
 
 /// Whether a path is no file but a device or a pipe, such as `/dev/stdout`.
