@@ -139,9 +139,9 @@ pub(crate) enum Command {
     Sessions {
         #[arg(long, help = "Only of this user")]
         user: Option<String>,
-        #[arg(long, help = "Only with a request of this flow")]
+        #[arg(long, help = "Only if the first request is of this flow")]
         flow: Option<String>,
-        #[arg(long, visible_alias = "org", help = "Only of this project")]
+        #[arg(long, visible_alias = "org", help = "Only with a request in this project")]
         project: Option<String>,
         #[arg(long, value_parser = status, help = "Only if the newest request has this status")]
         status: Option<RequestStatus>,
@@ -360,14 +360,14 @@ pub(crate) struct Fork {
     pub(crate) at: Option<At>,
     /// Another input of the block at PATH, which runs again; of the action with --at 0: JSON, @FILE, or - for standard
     /// input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    #[arg(long, value_name = "JSON|@FILE|-", allow_negative_numbers = true)]
     pub(crate) input: Option<String>,
     /// Another input of the action, which runs again from its beginning: JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
+    #[arg(long, value_name = "JSON|@FILE|-", allow_negative_numbers = true)]
     #[arg(conflicts_with_all = ["at", "input", "output"])]
     pub(crate) action_input: Option<String>,
     /// What the step gave instead: JSON or @FILE
-    #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
+    #[arg(long, value_name = "JSON|@FILE", allow_negative_numbers = true)]
     pub(crate) output: Option<String>,
     /// What is in a state instead: session.topic="tea", request.n=1, sequencer[root].plan[0]="x"
     #[arg(long, value_name = "SCOPE.PATH=JSON")]
@@ -382,12 +382,19 @@ pub(crate) struct Tree {
     /// Only the rows of the tree, without payloads: many turns of a loop or branches are one row
     #[arg(long, conflicts_with = "source")]
     pub(crate) tree: bool,
-    /// Only what fits, with what is around it, like: 'kind:generator status:failed dur>1s -name:plan "text"'
-    #[arg(long, value_name = "FILTER", requires = "tree", allow_hyphen_values = true)]
+    /// Only rows that fit, with what is around them, like: 'kind:generator status:failed dur>1s -name:plan "text"'
+    #[arg(long, value_name = "FILTER", conflicts_with = "source", allow_hyphen_values = true)]
     pub(crate) filter: Option<String>,
     /// Every row, also those of loops and branches
-    #[arg(long, requires = "tree")]
+    #[arg(long, conflicts_with = "source")]
     pub(crate) unfolded: bool,
+}
+
+impl Tree {
+    /// Whether rows of the tree are shown in place of blocks: also when only those that fit, or all of them, are wanted.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.tree || self.unfolded || self.filter.is_some()
+    }
 }
 
 /// The names of the commands, in the order of the help: the window's own commands are compared with them.
