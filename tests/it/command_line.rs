@@ -156,7 +156,9 @@ fn a_flag_is_no_value_of_the_flag_before_it() {
         r#"const echo = handler({ name: "echo", inputSchema: z.any(), execute: (input) => input });
 export default defineFlow({ kind: "main", actions: { go: { block: echo } } });"#,
     );
-    for (given, output) in [("-5", json!(-5)), ("-1.5e3", json!(-1500)), ("-", json!("from stdin"))] {
+    for (given, output) in
+        [("-5", json!(-5)), ("-1.5e3", json!(-1500)), ("-1e-1", json!(-0.1)), ("-", json!("from stdin"))]
+    {
         let answer = echo.run_with(&["run", "main", "go", "--user", "a", "--input", given, "--json"], "\"from stdin\"");
         assert_eq!(answer.json()["output"], output, "{given}\n{answer}");
     }

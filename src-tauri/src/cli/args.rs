@@ -360,14 +360,14 @@ pub(crate) struct Fork {
     pub(crate) at: Option<At>,
     /// Another input of the block at PATH, which runs again; of the action with --at 0: JSON, @FILE, or - for standard
     /// input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_negative_numbers = true)]
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) input: Option<String>,
     /// Another input of the action, which runs again from its beginning: JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_negative_numbers = true)]
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     #[arg(conflicts_with_all = ["at", "input", "output"])]
     pub(crate) action_input: Option<String>,
     /// What the step gave instead: JSON or @FILE
-    #[arg(long, value_name = "JSON|@FILE", allow_negative_numbers = true)]
+    #[arg(long, value_name = "JSON|@FILE", allow_hyphen_values = true)]
     pub(crate) output: Option<String>,
     /// What is in a state instead: session.topic="tea", request.n=1, sequencer[root].plan[0]="x"
     #[arg(long, value_name = "SCOPE.PATH=JSON")]

@@ -27,7 +27,7 @@ pub(crate) struct Resume {
     #[arg(long, group = "answer")]
     pub(crate) skip: bool,
     /// Answer with data; with --approve or --reject, the data of that
-    #[arg(long, value_name = "JSON|@FILE|-", allow_negative_numbers = true, conflicts_with = "skip")]
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true, conflicts_with = "skip")]
     pub(crate) submit: Option<String>,
     /// Who answers
     #[arg(long, value_name = "NAME")]

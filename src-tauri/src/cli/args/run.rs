@@ -42,7 +42,7 @@ pub(crate) struct How {
     #[arg(long)]
     pub(crate) request: Option<String>,
     /// JSON, @FILE, or - for standard input
-    #[arg(long, value_name = "JSON|@FILE|-", allow_negative_numbers = true)]
+    #[arg(long, value_name = "JSON|@FILE|-", allow_hyphen_values = true)]
     pub(crate) input: Option<String>,
     /// Mock models, by the script beside the flow or by this one
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, default_missing_value = "")]

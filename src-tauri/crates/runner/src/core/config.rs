@@ -185,8 +185,8 @@ impl Config {
     /// The settings that a text is.
     pub(crate) fn parse(text: &str) -> Result<Config, Fault> {
         let wrong = |error: serde_json::Error| Fault::invalid(short(&format!("{FILE}: {error}")));
-        let mut config: Config = engine::json::from_input(text).map_err(wrong)?;
         check_objects(&engine::json::parse_input(text).map_err(wrong)?)?;
+        let mut config: Config = engine::json::from_input(text).map_err(wrong)?;
         let checked = config.limits.check().and_then(|()| config.prices.check());
         checked.map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
         config.stamp = Some(guarded_file::stamp_of(text.as_bytes()));

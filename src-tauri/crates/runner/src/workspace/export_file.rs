@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Workspace, export_format};
 use crate::core::fault::Fault;
+use crate::core::real_path::real_path;
 
 /// Files with these endings are code.
 const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
@@ -74,6 +75,8 @@ impl Workspace {
             return std::fs::write(file, text)
                 .map_err(|error| Fault::invalid(format!("{} cannot be written: {error}", file.display())));
         }
+        // What this process writes is known by the real folder.
+        export_format::make_folder(file);
         self.watching.own.note(file, text.as_bytes());
         export_format::put(file, true, text.as_bytes())
     }
@@ -148,16 +151,9 @@ fn is_report(file: &Path) -> bool {
     text.is_empty() || text.starts_with('<') && text.contains("<testsuite")
 }
 
-/// The path without links, of a file that need not be there.
+/// The path without links, of a file that need not be there, nor its folder.
 fn real(file: &Path) -> PathBuf {
-    if let Ok(real) = std::fs::canonicalize(file) {
-        return real;
-    }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (std::fs::canonicalize(folder), file.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => file.to_owned(),
-    }
+    real_path(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
 }
 
 /// Whether a path is the database's, or begins with it as the names of its log, its locks and its copies do.
