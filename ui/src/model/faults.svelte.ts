@@ -37,7 +37,10 @@ const WORDS: Record<Fault['kind'], Words> = {
     title: 'The database cannot be used',
     advice: 'Make room on its disk, or end what keeps it locked or read-only; then resume, or try again.',
   },
-  unavailable: { title: 'Something outside Flowglass is missing', advice: 'Start it or name another one; then try again.' },
+  unavailable: {
+    title: 'Something outside Flowglass is missing',
+    advice: 'Start it or name another one; then try again.',
+  },
   internal: {
     title: 'Something went wrong',
     advice: 'What was recorded before is kept. Try again; if it happens again, restart Flowglass.',
