@@ -161,7 +161,9 @@ fn code_of(fault: &Fault) -> u8 {
         Fault::NotFound { .. } => exit::NOT_FOUND,
         Fault::Refused { .. } => exit::REFUSED,
         Fault::Invalid { .. } => exit::USAGE,
-        Fault::NotLoaded { .. } | Fault::Storage { .. } | Fault::Internal { .. } => exit::FAILURE,
+        Fault::NotLoaded { .. } | Fault::Storage { .. } | Fault::Unavailable { .. } | Fault::Internal { .. } => {
+            exit::FAILURE
+        }
     }
 }
 
@@ -295,7 +297,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::Requests(asked) => crate::run_list::requests(&workspace, asked, cli.global.json),
         Command::Tag(asked) => crate::run_list::tag(&workspace, asked),
         Command::Session(asked) => crate::run_list::session(&workspace, &asked),
-        Command::Show { request, tree, .. } if tree.tree => crate::looking::tree(&workspace, &request, &tree),
+        Command::Show { request, tree, .. } if tree.has_rows() => crate::looking::tree(&workspace, &request, &tree),
         Command::Show { request, source, .. } => {
             crate::looking::show(&workspace, &request, source.as_deref(), cli.global.json)
         }

@@ -35,14 +35,18 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
         return Ok(Outcome::done(json!(opened), print::inside::opened(&opened)));
     }
     let mut query = asked.query();
-    // A path that the shell has completed is relative to the folder that it is in.
-    if workspace.file_in(&query.file).is_err()
-        && let Ok(real) = std::fs::canonicalize(&query.file)
-    {
-        query.file = real.display().to_string();
-    }
+    query.file = file_from_here(workspace, query.file);
     let found = workspace.print(&query)?;
     Ok(Outcome::done(json!(found), print::inside::printed(&found, &query.expressions)))
+}
+
+/// A file as it is named on the command line: a path that the shell has completed is relative to the folder that the
+/// shell is in.
+fn file_from_here(workspace: &Workspace, file: String) -> String {
+    if workspace.file_in(&file).is_ok() {
+        return file;
+    }
+    std::fs::canonicalize(&file).map_or(file, |real| real.display().to_string())
 }
 
 /// `flowglass step`.
@@ -63,7 +67,8 @@ pub(crate) fn step(workspace: &Workspace, asked: Step) -> Result<Outcome, Stop> 
 /// `flowglass coverage`.
 pub(crate) fn coverage(workspace: &Workspace, request: &str, file: Option<&str>) -> Result<Outcome, Stop> {
     show_progress(workspace);
-    let covered = workspace.coverage(request, file)?;
+    let file = file.map(|file| file_from_here(workspace, file.to_owned()));
+    let covered = workspace.coverage(request, file.as_deref())?;
     if let Some(note) = &covered.note {
         tell(&format!("flowglass: {note}"));
     }

@@ -36,7 +36,7 @@ pub fn become_window(cli: Cli) -> ExitCode {
     let started = beside(WINDOW).map_err(Fault::from).and_then(|program| {
         let mut command = Command::new(&program);
         command.args(std::env::args_os().skip(1));
-        replace_with(&mut command).map_err(|error| Fault::Internal {
+        replace_with(&mut command).map_err(|error| Fault::Unavailable {
             message: format!(
                 "the window cannot be started: {}: {error}; it belongs beside flowglass",
                 program.display()

@@ -54,7 +54,7 @@ impl WindowState {
         let workspace = match has_folder.then(open).transpose() {
             Ok(workspace) => workspace,
             // A damaged database, a full disk: who began the program from a menu reads no standard error.
-            Err(fault @ (Fault::Internal { .. } | Fault::Refused { .. })) => {
+            Err(fault @ (Fault::Storage { .. } | Fault::Internal { .. } | Fault::Refused { .. })) => {
                 tracing::error!(%fault, "the folder cannot be opened");
                 None
             }
@@ -292,7 +292,11 @@ fn open(options: OpenOptions, is_folder_named: bool, place: &Place) -> Result<Ou
     let has_display =
         ["DISPLAY", "WAYLAND_DISPLAY"].iter().any(|name| std::env::var_os(name).is_some_and(|value| !value.is_empty()));
     if cfg!(target_os = "linux") && !has_display {
-        return Err(Fault::Internal {
+        // A folder that does not exist is wrong on every machine.
+        if is_folder_named {
+            Workspace::check_folder(&options.dir)?;
+        }
+        return Err(Fault::Unavailable {
             message: "there is no display to open a window on; `flowglass demo` shows the same without one".to_owned(),
         });
     }

@@ -392,6 +392,13 @@ fn settings_that_are_wrong_are_named() {
         (r#"{ "limits": { "memoryMb": 4 } }"#, &["flowglass.json", "limits.memoryMb", "at least 8", "not 4"]),
         (r#"{ "limits": { "yieldMs": 0 } }"#, &["flowglass.json", "limits.yieldMs", "at least 1", "not 0"]),
         ("{", &["flowglass.json", "line 1"]),
+        ("[]", &["flowglass.json", "must be an object"]),
+        (r#"{ "models": { "m": [] } }"#, &["flowglass.json", "models.m must be an object"]),
+        (r#"{ "limits": [256] }"#, &["flowglass.json", "limits must be an object"]),
+        (
+            r#"{ "models": { "m": { "provider": "nope" } } }"#,
+            &["flowglass.json", "models.m.provider", "nope", "openai"],
+        ),
         (r#"{ "flows": ["gone"] }"#, &["flowglass.json", "gone", "does not exist"]),
     ] {
         check(&good().file("flowglass.json", settings), "flows", invalid(says));
@@ -530,15 +537,15 @@ fn sqlite(change: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
 
 #[test]
 fn a_file_that_is_no_database_is_left_alone() {
-    check_database(b"dear diary\n", 1, "InternalError", &["data/file.db", "not a SQLite database"]);
-    check_database(&[7; 100_000], 1, "InternalError", &["data/file.db", "not a SQLite database"]);
+    check_database(b"dear diary\n", 1, "StorageError", &["data/file.db", "not a SQLite database"]);
+    check_database(&[7; 100_000], 1, "StorageError", &["data/file.db", "not a SQLite database"]);
 }
 
 #[test]
 fn a_database_of_another_program_is_left_alone() {
     // The application id is at byte 68 of the header.
     let foreign = sqlite(|bytes| bytes[68..72].fill(0));
-    check_database(&foreign, 1, "InternalError", &["data/file.db", "not one of Flowglass"]);
+    check_database(&foreign, 1, "StorageError", &["data/file.db", "not one of Flowglass"]);
 }
 
 #[test]

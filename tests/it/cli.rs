@@ -108,7 +108,7 @@ fn flows_lists_kinds_files_actions_schemas_and_blocks() {
                         "…": 0,
                     },
                 },
-                { "name": "fail", "root": { "name": "fail", "kind": "handler", "…": 0 } },
+                { "name": "fail", "inputSchema": {}, "root": { "name": "fail", "kind": "handler", "…": 0 } },
             ],
         }]),
     );

@@ -161,3 +161,42 @@ export default defineFlow({ kind: "main", actions: { ask: { block: bot }, step: 
         assert_eq!(place.get(&format!("replay {id}"))["identical"], true, "{path} {amount}");
     }
 }
+
+/// Which requests a list finds by a text, oldest first, with the first words of their inputs.
+#[track_caller]
+fn found(place: &Place, text: &str) -> Vec<(String, String)> {
+    let listed = place.get(&format!("requests --search {text}"));
+    let rows = listed.as_array().expect("a list").iter().rev();
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap_or_default().to_owned();
+    rows.map(|row| (text(row, "id"), text(row, "words"))).collect()
+}
+
+/// A list shows a fork by the input that it has instead, however its beginning is named; so do a fork of the fork, a
+/// retry of it, and an import.
+#[test]
+fn a_fork_is_listed_by_its_own_input() {
+    const FLOW: &str = r#"const eat = handler({ name: "eat", inputSchema: z.string(), execute: (input) => input });
+export default defineFlow({ kind: "main", actions: { go: { block: eat } } });"#;
+    let place = Place::with_flow(FLOW);
+    place.get("run main go --user ada --session s --request a --input \"apple\"");
+    let id = |answer: &Value| answer["requestId"].as_str().expect("an id").to_owned();
+    let banana = id(&place.get("fork a --at 0 --input \"banana\""));
+    let fig = id(&place.get("fork a --at 1 --input \"fig\""));
+    let root = id(&place.get("fork a --at root --input \"grape\""));
+    let again = id(&place.get(&format!("retry {banana}")));
+    let later = id(&place.get(&format!("fork {banana} --at root --output \"peel\"")));
+    assert_eq!(found(&place, "apple"), [("a".to_owned(), "apple".to_owned())]);
+    assert_eq!(found(&place, "fig"), [(fig, "fig".to_owned())]);
+    assert_eq!(found(&place, "grape"), [(root, "grape".to_owned())]);
+    let bananas = [banana.clone(), again, later].map(|id| (id, "banana".to_owned()));
+    assert_eq!(found(&place, "banana"), bananas);
+    let sessions = place.get("sessions --search fig");
+    assert_eq!(sessions.as_array().map(Vec::len), Some(1), "{sessions}");
+    assert_eq!(place.get("check --data")["ok"], true);
+    let other = Place::with_flow(FLOW);
+    let file = other.dir().join("fork.json");
+    place.get(&format!("export --request {banana} --out {}", file.display()));
+    other.get(&format!("import {}", file.display()));
+    assert_eq!(found(&other, "banana"), [(banana, "banana".to_owned())]);
+    assert_eq!(other.get("check --data")["ok"], true);
+}

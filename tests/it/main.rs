@@ -27,6 +27,7 @@ mod cli;
 mod client_data;
 mod clock;
 mod code;
+mod command_line;
 mod compared_locals;
 mod conflicts;
 mod conversation;

@@ -415,7 +415,7 @@ fn an_export_replaces_a_file_whole_or_not_at_all() {
     for (line, code, says) in [
         ("export --session nobody --out s.flowglass", 6, "nobody"),
         ("export --request nobody --out s.flowglass", 6, "nobody"),
-        ("export --session s --out nowhere/s.flowglass", 2, "nowhere/s.flowglass cannot be written"),
+        ("export --session s --out no/where/s.flowglass", 2, "no/where/s.flowglass cannot be written"),
         ("export --session s --out flows", 2, "flows cannot be written"),
         ("export --out s.flowglass", 2, "--session"),
         ("export --session s --request r1 --out s.flowglass", 2, "--request"),

@@ -139,7 +139,7 @@ fn a_request_that_waits_is_written_as_it_is_and_bad_input_is_refused() {
         ("export --session s --html x.html", 2, "--request"),
         ("export --request r --html x.html --out y", 2, "--out"),
         ("export --request r --html x.html --view trace", 2, "trace"),
-        ("export --request r --html nowhere/x.html", 2, "cannot be written"),
+        ("export --request r --html no/where/x.html", 2, "cannot be written"),
     ] {
         let answer = place.ask(line);
         assert_eq!(answer.code, Some(code), "{line}\n{answer}");

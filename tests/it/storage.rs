@@ -282,7 +282,7 @@ fn a_folder_that_may_only_be_read() {
     let answer = ask("run main fill --user ada --input '{\"n\":0}'");
     assert_eq!(answer.code, Some(1), "{answer}");
     assert!(answer.stderr.contains("data") && answer.stderr.contains("writ"), "{answer}");
-    assert_eq!(answer.json()["error"]["code"], "internal_error", "{answer}");
+    assert_eq!(answer.json()["error"]["code"], "storage_error", "{answer}");
     assert!(!answer.stderr.contains("panicked"), "{answer}");
     assert_eq!(shell(&place, "ls -A data").stdout, "", "nothing was written");
 }

@@ -219,7 +219,10 @@ fn a_filter_that_is_wrong_is_told_with_its_place() {
         assert_eq!(answer.code, Some(2), "{filter}\n{answer}");
         assert!(answer.stderr.contains(expected), "{filter}\n{answer}");
     }
-    assert_eq!(place.ask("show r --filter status:failed").code, Some(2), "it is a filter of the tree");
+    let (alone, tree) = (place.get("show r --filter status:failed"), place.get("show r --tree --filter status:failed"));
+    assert_eq!(alone, tree, "a filter is of the tree's rows, so that they are shown");
+    assert_eq!(place.get("show r --unfolded"), place.get("show r --tree --unfolded"));
+    assert_eq!(place.ask("show r --filter status:failed --source").code, Some(2), "code has no rows");
     assert_eq!(place.ask("show x --tree").code, Some(6));
 }
 

@@ -261,9 +261,13 @@ fn a_junit_report_has_every_run() {
     let report = std::fs::read_to_string(place.dir().join("out.xml")).expect("it is written");
     assert!(report.contains(r#"tests="5" skipped="0" failures="3" errors="0""#), "{report}");
     assert!(report.contains("differs root/step:tax output total"), "{report}");
-    let refused = place.ask("verify --junit nowhere/out.xml");
+    let refused = place.ask("verify --junit no/where/out.xml");
     assert_eq!(refused.code, Some(2), "{refused}");
-    assert!(refused.stderr.contains("nowhere/out.xml cannot be written"), "{refused}");
+    assert!(refused.stderr.contains("no/where/out.xml cannot be written"), "{refused}");
+    assert!(!place.dir().join("no").exists(), "a path that is probably mistyped makes no folders");
+    // One folder that is missing is made, as `keep` and `export` do.
+    assert_eq!(place.ask("verify --all --junit reports/out.xml").code, Some(1));
+    assert!(place.dir().join("reports/out.xml").is_file());
 }
 
 /// Verdicts do not depend on how many are found out at once, nor on what else the machine does.

@@ -54,7 +54,7 @@ fn a_report_replaces_an_older_report_and_nothing_else() {
         assert!(refused.json().get("results").is_none(), "nothing is run before: {refused}");
         assert_eq!(std::fs::read(place.dir().join(file)).ok(), before, "{file}");
     }
-    for file in [".flowglass/flowglass.db", ".flowglass/x.xml"] {
+    for file in [".flowglass/flowglass.db", ".flowglass/x.xml", ".flowglass/new/x.xml"] {
         assert_eq!(place.ask(&format!("verify --all --junit {file}")).code, Some(7), "{file}");
     }
     assert_eq!(place.ask("check --data").code, Some(0));

@@ -139,9 +139,9 @@ pub(crate) enum Command {
     Sessions {
         #[arg(long, help = "Only of this user")]
         user: Option<String>,
-        #[arg(long, help = "Only with a request of this flow")]
+        #[arg(long, help = "Only if the first request is of this flow")]
         flow: Option<String>,
-        #[arg(long, visible_alias = "org", help = "Only of this project")]
+        #[arg(long, visible_alias = "org", help = "Only with a request in this project")]
         project: Option<String>,
         #[arg(long, value_parser = status, help = "Only if the newest request has this status")]
         status: Option<RequestStatus>,
@@ -382,12 +382,19 @@ pub(crate) struct Tree {
     /// Only the rows of the tree, without payloads: many turns of a loop or branches are one row
     #[arg(long, conflicts_with = "source")]
     pub(crate) tree: bool,
-    /// Only what fits, with what is around it, like: 'kind:generator status:failed dur>1s -name:plan "text"'
-    #[arg(long, value_name = "FILTER", requires = "tree", allow_hyphen_values = true)]
+    /// Only rows that fit, with what is around them, like: 'kind:generator status:failed dur>1s -name:plan "text"'
+    #[arg(long, value_name = "FILTER", conflicts_with = "source", allow_hyphen_values = true)]
     pub(crate) filter: Option<String>,
     /// Every row, also those of loops and branches
-    #[arg(long, requires = "tree")]
+    #[arg(long, conflicts_with = "source")]
     pub(crate) unfolded: bool,
+}
+
+impl Tree {
+    /// Whether rows of the tree are shown in place of blocks: also when only those that fit, or all of them, are wanted.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.tree || self.unfolded || self.filter.is_some()
+    }
 }
 
 /// The names of the commands, in the order of the help: the window's own commands are compared with them.

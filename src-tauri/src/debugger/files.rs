@@ -48,8 +48,8 @@ impl Files {
     /// newest. Fails with the files that the request ran.
     pub(super) fn find(&self, name: &str) -> Result<(usize, &str), String> {
         let path = Path::new(name);
-        let real = if path.is_absolute() { std::fs::canonicalize(path).ok() } else { None };
-        let path = real.as_deref().unwrap_or(path);
+        let real = if path.is_absolute() { runner::real_path(path) } else { path.to_owned() };
+        let path = real.as_path();
         let inside = path.strip_prefix(&self.dir).unwrap_or(path).display().to_string().replace('\\', "/");
         let inside = inside.trim_start_matches("./");
         let is_it = |source: &&ImportedSource| source.file == inside;

@@ -299,8 +299,8 @@ export type ActionRow = {
 	name: string,
 	/**  For people. */
 	description?: string | null,
-	/**  JSON Schema of its input; absent when anything goes. */
-	inputSchema?: Json | null,
+	/**  JSON Schema of its input; `{}` when anything goes. */
+	inputSchema: Json,
 	/**  Its root block and all below. */
 	root: BlockShape,
 };
@@ -1198,8 +1198,8 @@ export type EntryRow = {
 	timezone?: string | null,
 	/**  Whether a schedule's author has switched it on. */
 	enabled?: boolean | null,
-	/**  JSON Schema of what its action gets; absent when anything goes. A fired entry makes that of an event. */
-	inputSchema?: Json | null,
+	/**  JSON Schema of what its action gets; `{}` when anything goes. A fired entry makes that of an event. */
+	inputSchema: Json,
 	/**  Its root block and all below. */
 	root: BlockShape,
 };
@@ -1385,9 +1385,16 @@ details: Detail[] } |
 { kind: "notLoaded"; 
 /**  With file, line and column. */
 message: string } | 
-/**  The database takes nothing: its disk is full or failed, somebody keeps it locked, or it may not be written. */
+/**
+ *  The database cannot be used: its disk is full or failed, another process keeps it locked, it may not be written,
+ *  it is damaged, or it is none of Flowglass.
+ */
 { kind: "storage"; 
 /**  What happened, and what was kept. */
+message: string } | 
+/**  What the command needs of its surroundings is not there: a display, a collector of traces. */
+{ kind: "unavailable"; 
+/**  What is missing, and what would help. */
 message: string } | 
 /**  The operating system, or us. */
 { kind: "internal"; 

@@ -34,8 +34,12 @@ const WORDS: Record<Fault['kind'], Words> = {
   invalid: { title: 'The input is not valid', advice: 'Correct the marked fields and run again.' },
   notLoaded: { title: 'The flow does not load', advice: 'Correct its file and save it; it is loaded again at once.' },
   storage: {
-    title: 'The database cannot be written to',
+    title: 'The database cannot be used',
     advice: 'Make room on its disk, or end what keeps it locked or read-only; then resume, or try again.',
+  },
+  unavailable: {
+    title: 'Something outside Flowglass is missing',
+    advice: 'Start it or name another one; then try again.',
   },
   internal: {
     title: 'Something went wrong',

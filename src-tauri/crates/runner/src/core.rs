@@ -17,6 +17,7 @@ pub(crate) mod own_settings;
 pub(crate) mod own_writes;
 pub(crate) mod prices;
 pub(crate) mod progress;
+pub(crate) mod real_path;
 pub(crate) mod scratch;
 pub(crate) mod sync;
 pub(crate) mod unfinished_files;

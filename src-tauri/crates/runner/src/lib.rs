@@ -26,6 +26,7 @@ pub use core::loopback::{LoopbackServer, is_local};
 pub use core::notice::Notice;
 pub use core::ordinary_files::read_given as read_text;
 pub use core::own_settings::OwnSettings;
+pub use core::real_path::real_path;
 pub use core::scratch::{Scratch, remove_scratch};
 pub use engine::views::items::Audience;
 pub use run::batch::Cancel;

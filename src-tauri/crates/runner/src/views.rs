@@ -99,9 +99,8 @@ pub struct ActionRow {
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// JSON Schema of its input; absent when anything goes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_schema: Option<Json>,
+    /// JSON Schema of its input; `{}` when anything goes.
+    pub input_schema: Json,
     /// Its root block and all below.
     pub root: BlockShape,
 }

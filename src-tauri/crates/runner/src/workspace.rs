@@ -220,7 +220,7 @@ impl Workspace {
     /// Opens a folder and its database. Flows are loaded when they are first asked for.
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
         let dir = folder(&options.dir)?;
-        let config = Config::read(&dir)?;
+        let config = settings::read(&dir)?;
         let data = options.data.clone().unwrap_or_else(|| default_data(&dir).into());
         let notices = Notices::default();
         let name: Arc<str> = data.to_string().into();
@@ -281,6 +281,11 @@ impl Workspace {
         workspace.follow_database();
         tracing::info!(dir = %workspace.dir.display(), data = %workspace.data, "workspace opened");
         Ok(workspace)
+    }
+
+    /// Refuses a folder that cannot be a workspace, because it is not there or is a file.
+    pub fn check_folder(dir: &std::path::Path) -> Result<(), Fault> {
+        folder(dir).map(drop)
     }
 
     /// What the window shows of the workspace.
@@ -430,12 +435,4 @@ pub fn new_request() -> String {
 fn new_session() -> String {
     let tail = uuid::Uuid::new_v4().simple().to_string();
     format!("ephemeral_{}_{}", now_ms(), &tail[..6])
-}
-
-fn open_fault(error: store::OpenError) -> Fault {
-    match &error {
-        refused if refused.is_refusal() => Fault::refused(refused.to_string()),
-        store::OpenError::Missing { .. } | store::OpenError::NoTables { .. } => Fault::not_found(error.to_string()),
-        _ => Fault::internal(error),
-    }
 }

@@ -20,6 +20,9 @@ const WRITE: &[&str] =
 pub(crate) fn read() -> Result<Cli, clap::Error> {
     let mut command = command();
     let arguments = with_removed_tags(without_bare_data(std::env::args_os().collect()));
+    if let Some(error) = missing_value(&mut command, &arguments) {
+        return Err(error);
+    }
     let matches = command.try_get_matches_from_mut(&arguments);
     let cli = matches
         .and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches).map_err(|error| error.format(&mut command)));
@@ -42,6 +45,24 @@ fn without_bare_data(arguments: Vec<OsString>) -> Vec<OsString> {
 
 /// The flags that take the next argument, whatever it begins with.
 const TAKE_ONE: [&str; 7] = ["--dir", "--data", "--durability", "--note", "--title", "--by", "--session"];
+
+/// The error of a flag whose value may begin with a hyphen, as a negative number does, if another flag follows it: clap
+/// would take that for the value.
+fn missing_value(command: &mut clap::Command, arguments: &[OsString]) -> Option<clap::Error> {
+    let mut named = arguments.iter().skip(1).filter_map(|argument| argument.to_str());
+    let subcommand = named.find_map(|argument| command.find_subcommand(argument))?;
+    let takes_hyphens = |argument: &str| {
+        let is_it =
+            |flag: &&clap::Arg| flag.is_allow_hyphen_values_set() && flag.get_long() == argument.strip_prefix("--");
+        subcommand.get_arguments().any(|flag| is_it(&flag))
+    };
+    let until = arguments.iter().position(|argument| argument == "--").unwrap_or(arguments.len());
+    let texts = arguments[..until].iter().map(|argument| argument.to_str().unwrap_or_default());
+    let (flag, next) =
+        texts.clone().zip(texts.skip(1)).find(|(flag, next)| takes_hyphens(flag) && next.starts_with("--"))?;
+    let message = format!("{flag} needs a value, and {next} is a flag; write {flag}={next} if it is the value");
+    Some(command.error(ErrorKind::InvalidValue, message))
+}
 
 /// The arguments of `tag` with a minus sign (U+2212) in place of the hyphen of `-TAG`, which clap would read as flags.
 fn with_removed_tags(mut arguments: Vec<OsString>) -> Vec<OsString> {
@@ -109,6 +130,36 @@ fn file_of_mock<'a>(arguments: &'a [OsString], unknown: Option<&str>) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_flag_is_no_text_of_the_flag_before_it() {
+        let missing = |line: &str| {
+            let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
+            missing_value(&mut command(), &arguments).map(|error| error.to_string())
+        };
+        for line in [
+            "f run main go --input --json",
+            "f requests --filter --json",
+            "f --json show r --filter --tree",
+            "f tag r --note --title x",
+            "f print a.ts:1 x --if --json",
+            "f why r --at root --text --json",
+        ] {
+            assert!(missing(line).is_some_and(|error| error.contains("needs a value")), "{line}");
+        }
+        for line in [
+            "f run main go --input -1e-5 --json",
+            "f run main go --input - --json",
+            "f requests --filter -is:fork --json",
+            "f tag r --note - --json",
+            "f tag r --note=--json",
+            "f search --filter --json",
+            "f tag r -- --note --json",
+            "f requests --filter",
+        ] {
+            assert_eq!(missing(line), None, "{line}");
+        }
+    }
 
     #[test]
     fn a_hyphen_before_a_tag_is_no_flag() {

@@ -6,6 +6,7 @@ pub(crate) mod alignment;
 pub mod alone;
 mod block_order;
 pub(crate) mod cache;
+pub(crate) mod chain_order;
 pub mod effect_log;
 pub(crate) mod fork_edits;
 pub(crate) mod gone;

@@ -3,6 +3,7 @@
 use engine::flow::EntryType;
 use engine::views::shape::BlockShape;
 use script::{ActionDescription, FlowDescription};
+use serde_json::{Map, Value};
 
 use crate::core::fault::Fault;
 use crate::views::{ActionRow, EntryRow, Json};
@@ -12,7 +13,9 @@ pub(super) fn what_runs(flow: &FlowDescription) -> Result<(Vec<ActionRow>, Vec<E
     let (mut actions, mut entries) = (Vec::new(), Vec::new());
     for action in &flow.actions {
         let root = root(action)?;
-        let (description, input_schema) = (action.description.clone(), action.input_schema.clone().map(Json));
+        let description = action.description.clone();
+        // Of JSON Schema: anything.
+        let input_schema = Json(action.input_schema.clone().unwrap_or_else(|| Value::Object(Map::new())));
         match &action.entry {
             None => actions.push(ActionRow { name: action.name.clone(), description, input_schema, root }),
             Some(entry) => entries.push(EntryRow {

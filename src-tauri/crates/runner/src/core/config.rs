@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use engine::json::MAX_DEPTH;
 use engine::redaction::{Redaction, Secrets};
 use serde::Deserialize;
+use serde_json::Value;
 
 use crate::core::allowed_hosts::AllowedHost;
 use crate::core::fault::Fault;
@@ -172,11 +173,6 @@ pub enum Durability {
 }
 
 impl Config {
-    /// Reads a workspace's settings; none is fine.
-    pub(crate) fn read(workspace: &Path) -> Result<Config, Fault> {
-        Config::text(workspace)?.map_or_else(|| Ok(Config::default()), |text| Config::parse(&text))
-    }
-
     /// The text of a workspace's file of settings, if there is one.
     pub(crate) fn text(workspace: &Path) -> Result<Option<String>, Fault> {
         match ordinary_files::read_text(&workspace.join(FILE), ordinary_files::SETTINGS_BYTES) {
@@ -188,8 +184,9 @@ impl Config {
 
     /// The settings that a text is.
     pub(crate) fn parse(text: &str) -> Result<Config, Fault> {
-        let mut config: Config =
-            engine::json::from_input(text).map_err(|error| Fault::invalid(short(&format!("{FILE}: {error}"))))?;
+        let wrong = |error: serde_json::Error| Fault::invalid(short(&format!("{FILE}: {error}")));
+        check_objects(&engine::json::parse_input(text).map_err(wrong)?)?;
+        let mut config: Config = engine::json::from_input(text).map_err(wrong)?;
         let checked = config.limits.check().and_then(|()| config.prices.check());
         checked.map_err(|error| Fault::invalid(format!("{FILE}: {error}")))?;
         config.stamp = Some(guarded_file::stamp_of(text.as_bytes()));
@@ -267,5 +264,30 @@ impl Config {
             memory_bytes: self.limits.memory_mb.map_or(default.memory_bytes, |mb| mb.saturating_mul(1 << 20)),
             yield_ms: self.limits.yield_ms.unwrap_or(default.yield_ms),
         }
+    }
+}
+
+/// The settings that are never lists; `*` stands for every name.
+const OBJECTS: [&[&str]; 6] = [&[], &["models", "*"], &["fetch"], &["limits"], &["prices", "*"], &["env", "*"]];
+
+/// Refuses a list where an object belongs: serde would read it as the object's values in their order.
+fn check_objects(settings: &Value) -> Result<(), Fault> {
+    OBJECTS.iter().try_for_each(|path| check_object(settings, path, ""))
+}
+
+fn check_object(value: &Value, path: &[&str], place: &str) -> Result<(), Fault> {
+    let named = |name: &str| if place.is_empty() { name.to_owned() } else { format!("{place}.{name}") };
+    match (path, value) {
+        ([], Value::Array(_)) if place.is_empty() => {
+            Err(Fault::invalid(format!("{FILE} must be an object, such as {{}}, and is a list")))
+        }
+        ([], Value::Array(_)) => Err(Fault::invalid(format!("{FILE}: {place} must be an object, and is a list"))),
+        (["*", rest @ ..], Value::Object(fields)) => {
+            fields.iter().try_for_each(|(name, value)| check_object(value, rest, &named(name)))
+        }
+        ([name, rest @ ..], Value::Object(fields)) => {
+            fields.get(*name).map_or(Ok(()), |value| check_object(value, rest, &named(name)))
+        }
+        _ => Ok(()),
     }
 }

@@ -35,10 +35,17 @@ pub enum Fault {
         /// With file, line and column.
         message: String,
     },
-    /// The database takes nothing: its disk is full or failed, somebody keeps it locked, or it may not be written.
+    /// The database cannot be used: its disk is full or failed, another process keeps it locked, it may not be written,
+    /// it is damaged, or it is none of Flowglass.
     #[error("{message}")]
     Storage {
         /// What happened, and what was kept.
+        message: String,
+    },
+    /// What the command needs of its surroundings is not there: a display, a collector of traces.
+    #[error("{message}")]
+    Unavailable {
+        /// What is missing, and what would help.
         message: String,
     },
     /// The operating system, or us.
@@ -84,6 +91,10 @@ impl Fault {
         }
     }
 
+    pub(crate) fn unavailable(message: impl Into<String>) -> Self {
+        Fault::Unavailable { message: message.into() }
+    }
+
     pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
         Fault::Internal { message: error.to_string() }
     }
@@ -96,6 +107,7 @@ impl Fault {
             Fault::Invalid { .. } => "ValidationError",
             Fault::NotLoaded { .. } => "LoadError",
             Fault::Storage { .. } => "StorageError",
+            Fault::Unavailable { .. } => "UnavailableError",
             Fault::Internal { .. } => "InternalError",
         }
     }
@@ -108,6 +120,7 @@ impl Fault {
             Fault::Invalid { .. } => "validation_error",
             Fault::NotLoaded { .. } => "load_error",
             Fault::Storage { .. } => "storage_error",
+            Fault::Unavailable { .. } => "unavailable",
             Fault::Internal { .. } => "internal_error",
         }
     }

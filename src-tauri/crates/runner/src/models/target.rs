@@ -13,6 +13,7 @@ use reqwest::Url;
 
 use super::provider::{Kind, default_key, kind, kind_of_model};
 use crate::core::config::{FILE, Model};
+use crate::core::fault::Fault;
 use crate::models::http;
 
 /// How long a server may say nothing.
@@ -56,13 +57,7 @@ pub(crate) fn find(
     };
     let base = settings.base_url.as_deref().map(|base| address(asked, base)).transpose()?;
     let chosen = match &settings.provider {
-        Some(provider) => Some(kind(provider).ok_or_else(|| {
-            let message = format!(
-                "{FILE}: model \"{asked}\" has the unknown provider \"{provider}\"; known are openai (with a baseUrl \
-                 anything that speaks like it), anthropic, gemini, ollama, openrouter, groq, mistral, deepseek, xai …"
-            );
-            unconfigured(message)
-        })?),
+        Some(provider) => Some(kind(provider).ok_or_else(|| unconfigured(unknown_provider(asked, provider)))?),
         None if entry.is_none() && PURPOSES.iter().any(|purpose| asked.starts_with(purpose)) => {
             return Err(unconfigured(format!(
                 "{} is not configured: it names a purpose, so add \"{asked}\" to \"models\" in {FILE} with a \
@@ -96,6 +91,22 @@ pub(crate) fn find(
     let timeout = Duration::from_millis(settings.timeout_ms.unwrap_or(TIMEOUT_MS));
     let host = base.as_ref().map(http::place).unwrap_or_default();
     Ok(Target { asked: call.model.clone(), kind: chosen, model, base, key, variable, timeout, host })
+}
+
+/// Refuses settings that name a provider which nobody knows. Read with the settings, so that no run is needed to see it.
+pub(crate) fn check_providers(models: &BTreeMap<String, Model>) -> Result<(), Fault> {
+    let unknown = models.iter().find_map(|(name, model)| {
+        let provider = model.provider.as_deref().filter(|provider| kind(provider).is_none())?;
+        Some(unknown_provider(name, provider))
+    });
+    unknown.map_or(Ok(()), |message| Err(Fault::invalid(message)))
+}
+
+fn unknown_provider(model: &str, provider: &str) -> String {
+    format!(
+        "{FILE}: models.{model}.provider: \"{provider}\" is no known provider; known are openai (with a baseUrl \
+         anything that speaks like it), anthropic, gemini, ollama, openrouter, groq, mistral, deepseek, xai …"
+    )
 }
 
 /// A model as errors name it: with the generator that asks it. A test call has none.

@@ -29,9 +29,8 @@ pub struct EntryRow {
     /// Whether a schedule's author has switched it on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
-    /// JSON Schema of what its action gets; absent when anything goes. A fired entry makes that of an event.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub input_schema: Option<Json>,
+    /// JSON Schema of what its action gets; `{}` when anything goes. A fired entry makes that of an event.
+    pub input_schema: Json,
     /// Its root block and all below.
     pub root: BlockShape,
 }

@@ -2,8 +2,8 @@
 
 use store::{OpenError, Options, Store};
 
-use super::read_only::open_store;
-use super::{OpenOptions, Workspace, default_data, folder, on_busy, open_fault};
+use super::read_only::{open_fault, open_store};
+use super::{OpenOptions, Workspace, default_data, folder, on_busy};
 use crate::core::fault::Fault;
 use crate::views::{DataCheck, ProblemRow};
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Workspace, export_format};
 use crate::core::fault::Fault;
+use crate::core::real_path::real_path;
 
 /// Files with these endings are code.
 const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
@@ -23,6 +24,7 @@ impl Workspace {
                 "{shown} is {what}, and is never replaced by an export: name another file"
             )));
         }
+        check_folder(file)?;
         let there = file.symlink_metadata().ok().filter(|_| !file.is_dir());
         if there.is_some() && !replace {
             return Err(Fault::refused(format!(
@@ -44,9 +46,9 @@ impl Workspace {
         let refused = |what: &str| {
             Err(Fault::refused(format!("{shown} is {what}, and is never replaced by a report: name another file")))
         };
-        let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty());
-        if folder.is_some_and(|folder| !folder.is_dir()) || file.is_dir() {
-            return Err(Fault::invalid(format!("{shown} cannot be written: name a file in a folder that is there")));
+        check_folder(file)?;
+        if file.is_dir() {
+            return Err(Fault::invalid(format!("{shown} cannot be written: it is a folder; name a file in it")));
         }
         if let Some(what) = self.kept_there(file) {
             return refused(what);
@@ -73,6 +75,8 @@ impl Workspace {
             return std::fs::write(file, text)
                 .map_err(|error| Fault::invalid(format!("{} cannot be written: {error}", file.display())));
         }
+        // What this process writes is known by the real folder.
+        export_format::make_folder(file);
         self.watching.own.note(file, text.as_bytes());
         export_format::put(file, true, text.as_bytes())
     }
@@ -99,6 +103,21 @@ impl Workspace {
         let is_setting = SETTINGS.contains(&&*name) || name.ends_with(".mock.json");
         is_setting.then_some("a file that flows need, by its name")
     }
+}
+
+/// Refuses a file in a folder that is not there, and whose own folder is not there either: the path is probably
+/// mistyped. One folder that is missing is made with the file.
+fn check_folder(file: &Path) -> Result<(), Fault> {
+    let is_there = |folder: &Path| folder.as_os_str().is_empty() || folder.is_dir();
+    let Some(folder) = file.parent() else { return Ok(()) };
+    if is_there(folder) || !folder.exists() && folder.parent().is_some_and(is_there) {
+        return Ok(());
+    }
+    Err(Fault::invalid(format!(
+        "{} cannot be written: there is no folder {}; make it, or name a file elsewhere",
+        file.display(),
+        folder.display()
+    )))
 }
 
 /// Whether a path is no file but a device or a pipe, such as `/dev/stdout`.
@@ -132,16 +151,9 @@ fn is_report(file: &Path) -> bool {
     text.is_empty() || text.starts_with('<') && text.contains("<testsuite")
 }
 
-/// The path without links, of a file that need not be there.
+/// The path without links, of a file that need not be there, nor its folder.
 fn real(file: &Path) -> PathBuf {
-    if let Ok(real) = std::fs::canonicalize(file) {
-        return real;
-    }
-    let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    match (std::fs::canonicalize(folder), file.file_name()) {
-        (Ok(folder), Some(name)) => folder.join(name),
-        _ => file.to_owned(),
-    }
+    real_path(&std::path::absolute(file).unwrap_or_else(|_| file.to_owned()))
 }
 
 /// Whether a path is the database's, or begins with it as the names of its log, its locks and its copies do.

@@ -151,8 +151,10 @@ pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) 
     Ok(bytes.len() as u64)
 }
 
-/// Puts a whole file in its place, or nothing. Without `replace` a file that came there meanwhile stays.
+/// Puts a whole file in its place, or nothing; its folder is made if that alone is missing. Without `replace` a file
+/// that came there meanwhile stays.
 pub(crate) fn put(file: &Path, replace: bool, bytes: &[u8]) -> Result<(), Fault> {
+    make_folder(file);
     put_whole(file, replace, bytes).map_err(|error| {
         Fault::invalid(format!(
             "{} cannot be written ({error}): name a file in a folder that is there and writable",
@@ -167,6 +169,14 @@ pub(crate) fn put_in_place(file: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let permissions = std::fs::metadata(&target).ok().map(|about| about.permissions());
     put_file(&target, true, bytes, permissions)
         .map_err(|error| Fault::invalid(format!("{} cannot be written ({error}); it is as it was", file.display())))
+}
+
+/// Makes the folder of a file, if it is missing.
+pub(crate) fn make_folder(file: &Path) {
+    if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
+        // If this fails, the write fails, too, and says why.
+        let _ = std::fs::create_dir(folder);
+    }
 }
 
 fn put_whole(file: &Path, replace: bool, bytes: &[u8]) -> std::io::Result<()> {

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use store::{Access, DataPlace, OpenError, Options, Store};
 
-use super::{OpenOptions, Workspace, open_fault};
+use super::{OpenOptions, Workspace};
 use crate::core::fault::Fault;
 
 /// A database, and why it is only read where it is.
@@ -28,12 +28,17 @@ pub(super) fn open_data(
     Ok(Opened { store, unwritable: Some(untrusted.clone()) })
 }
 
-/// Opens a database; one that cannot be written is opened for reading, and that is told.
+/// Opens a database; one that cannot be written is opened for reading, and that is told. An empty file, as a crash
+/// between the creation of a database and its tables leaves one, is an empty database: it is read and stays empty.
 pub(super) fn open_store(data: &DataPlace, options: &OpenOptions, settings: Options) -> Result<Opened, OpenError> {
     let refused = match Store::open(data.clone(), settings.clone()) {
         Ok(store) => return Ok(Opened { store, unwritable: None }),
         Err(refused @ (OpenError::ReadOnly { .. } | OpenError::Unwritable { .. } | OpenError::OnlyReads { .. })) => {
             refused
+        }
+        Err(OpenError::Missing { .. }) if data.file().is_some_and(|file| file.exists()) => {
+            let settings = Options { access: Access::ReadOnly, skip_removals: true, create: true, ..settings };
+            return Ok(Opened { store: Store::open(data.clone(), settings)?, unwritable: None });
         }
         Err(other) => return Err(other),
     };
@@ -71,5 +76,14 @@ impl Workspace {
 pub(super) fn unwritable(data: &DataPlace, folder: &std::path::Path, error: &std::io::Error) -> Fault {
     let why = "make it writable, or name a database elsewhere with --data";
     let of_file = || format!("{} cannot be written to ({error}): {why}", folder.display());
-    Fault::internal(data.file().map_or_else(|| error.to_string(), |_| of_file()))
+    Fault::Storage { message: data.file().map_or_else(|| error.to_string(), |_| of_file()) }
+}
+
+/// What is said of a database that cannot be opened.
+pub(super) fn open_fault(error: OpenError) -> Fault {
+    match &error {
+        refused if refused.is_refusal() => Fault::refused(refused.to_string()),
+        OpenError::Missing { .. } | OpenError::NoTables { .. } => Fault::not_found(error.to_string()),
+        _ => Fault::Storage { message: error.to_string() },
+    }
 }

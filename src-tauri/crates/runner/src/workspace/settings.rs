@@ -15,6 +15,7 @@ use crate::core::config::{Config, Durability, FILE};
 use crate::core::difference::difference;
 use crate::core::fault::Fault;
 use crate::core::guarded_file::{self, Replaced};
+use crate::models::target::check_providers;
 use crate::models::{self, Models};
 use crate::views::{
     BackupRow, DataSetting, EnvSetting, LimitSetting, ModelSetting, ModelTest, SettingsPlan, SettingsView,
@@ -25,12 +26,24 @@ const MAX_MODEL_CHARS: usize = 200;
 /// How many tokens a test call may answer with. Some providers refuse fewer.
 const TEST_TOKENS: u32 = 16;
 
+/// A folder's settings.
+pub(super) fn read(dir: &Path) -> Result<Config, Fault> {
+    Config::text(dir)?.map_or_else(|| Ok(Config::default()), |text| checked(&text))
+}
+
+/// The settings that a text is, as a workspace may be opened with them.
+fn checked(text: &str) -> Result<Config, Fault> {
+    let config = Config::parse(text)?;
+    check_providers(&config.models)?;
+    Ok(config)
+}
+
 impl Workspace {
     /// The folder's settings.
     pub fn settings(&self) -> Result<SettingsView, Fault> {
         let text = Config::text(&self.dir)?;
         let stamp = text.as_ref().map(|text| guarded_file::stamp_of(text.as_bytes()));
-        let parsed = text.as_deref().map_or_else(|| Ok(Config::default()), Config::parse);
+        let parsed = text.as_deref().map_or_else(|| Ok(Config::default()), checked);
         let problem = parsed.as_ref().err().map(Fault::to_string);
         // What cannot be read is shown with what is in force.
         let config = parsed.unwrap_or_else(|_| self.config.clone());
@@ -56,7 +69,7 @@ impl Workspace {
 
     /// What another text in `flowglass.json` would change of it, if it is one. Writes nothing.
     pub fn plan_settings(&self, text: &str) -> Result<SettingsPlan, Fault> {
-        Config::parse(text)?;
+        checked(text)?;
         let before = Config::text(&self.dir)?;
         let stamp = before.as_ref().map(|text| guarded_file::stamp_of(text.as_bytes()));
         Ok(SettingsPlan { difference: difference(before.as_deref().unwrap_or_default(), text), stamp })
@@ -66,7 +79,7 @@ impl Workspace {
     /// that. It comes into force when the folder is opened again.
     pub fn write_settings(&self, text: &str, stamp: Option<&str>) -> Result<SettingsView, Fault> {
         self.check_trusted()?;
-        let config = Config::parse(text)?;
+        let config = checked(text)?;
         match guarded_file::replace(&self.dir.join(FILE), stamp, text.as_bytes())? {
             Replaced::Done => {}
             Replaced::Changed => {

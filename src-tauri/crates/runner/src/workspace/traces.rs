@@ -6,7 +6,7 @@ use std::time::Duration;
 use reqwest::redirect::Policy;
 use reqwest::{Url, header};
 
-use super::Workspace;
+use super::{Workspace, export_format};
 use crate::core::fault::Fault;
 use crate::models::http;
 use crate::views::ExportedTrace;
@@ -43,6 +43,7 @@ impl Workspace {
         let text = trace.to_json().map_err(Fault::internal)?;
         let wrong = |error: std::io::Error| Fault::internal(format!("{} cannot be written: {error}", file.display()));
         let folder = file.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        export_format::make_folder(file);
         let mut new = tempfile::NamedTempFile::new_in(folder).map_err(wrong)?;
         std::io::Write::write_all(&mut new, text.as_bytes()).map_err(wrong)?;
         let kept = if replace { new.persist(file) } else { new.persist_noclobber(file) };
@@ -66,7 +67,7 @@ fn collector(to: &str) -> Result<Option<Url>, Fault> {
 
 fn send(url: &Url, body: Vec<u8>) -> Result<(), Fault> {
     let at = http::place(url);
-    let wrong = |why: String| Fault::internal(format!("the collector at {at} did not take the trace: {why}"));
+    let wrong = |why: String| Fault::unavailable(format!("the collector at {at} did not take the trace: {why}"));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     runtime.block_on(async {
         let client = http::client(Policy::none).map_err(&wrong)?;

@@ -87,7 +87,7 @@ pub(crate) fn message(message: &str, here: &Here<'_>, is_spread: bool) -> Option
     }
     if let Some(name) = message.strip_suffix(NOT_DEFINED) {
         // The bundler has dropped its declaration.
-        let is_declared = here.sites.declares(name);
+        let is_declared = here.sites.declares(name, here.at);
         return is_declared.then(|| (format!("Cannot access '{name}' before initialization"), None));
     }
     if let Some(nothing) = message.strip_prefix(NOT_TAKEN_APART) {

@@ -7,6 +7,7 @@ mod rows;
 
 use oxc::ast::ast::Program;
 use oxc::semantic::SemanticBuilder;
+use oxc::span::GetSpan as _;
 use oxc::syntax::symbol::SymbolFlags;
 
 use crate::bundle::lines::Lines;
@@ -155,15 +156,24 @@ impl Sites {
         Some(Sites { text: text.to_owned(), file: file.to_owned(), lines: Lines::new(text), rows, functions })
     }
 
-    /// Returns whether a name is that of a variable or a class wherever the source uses it. The bundler drops a
-    /// declaration that is never come to, and the runtime then says that the name is not defined.
-    pub(crate) fn declares(&self, name: &str) -> bool {
+    /// Returns whether a name is that of a variable or a class wherever the source uses it, and is in scope at an offset.
+    /// The bundler drops a declaration that is never come to, and the runtime then says that the name is not defined.
+    /// An expression of a question may also use a name whose scope does not reach its statement.
+    pub(crate) fn declares(&self, name: &str, at: u32) -> bool {
         let declares = |program: &Program<'_>| {
-            let scoping = SemanticBuilder::new().build(program).semantic.into_scoping();
+            let semantic = SemanticBuilder::new().with_build_nodes(true).build(program).semantic;
+            let (scoping, nodes) = (semantic.scoping(), semantic.nodes());
             let wanted = SymbolFlags::BlockScopedVariable | SymbolFlags::Class;
+            let is_in_scope = |id| {
+                let scope = nodes.kind(scoping.get_node_id(scoping.symbol_scope_id(id))).span();
+                scope.start <= at && at < scope.end
+            };
             let is_meant = |id| {
                 let flags = scoping.symbol_flags(id);
-                scoping.symbol_name(id) == name && flags.intersects(wanted) && !flags.contains(SymbolFlags::Ambient)
+                scoping.symbol_name(id) == name
+                    && flags.intersects(wanted)
+                    && !flags.contains(SymbolFlags::Ambient)
+                    && is_in_scope(id)
             };
             let is_unresolved =
                 scoping.root_unresolved_references().keys().any(|unresolved| unresolved.as_str() == name);

@@ -16,8 +16,8 @@ use crate::row::model_usage::DerivedUsage;
 #[derive(Default)]
 pub(super) struct ListsCheck {
     words: Option<String>,
-    /// The words as older versions derived them: their rows keep them.
-    words_before: [Option<String>; 2],
+    /// The words as older versions derived them: their rows keep them. The oldest ones did not regard edited inputs.
+    words_before: Vec<Option<String>>,
     emitter: Option<String>,
     usage: DerivedUsage,
     /// The last event that a fork has in common with its origin, 0 if the request is no fork.
@@ -28,14 +28,15 @@ pub(super) struct ListsCheck {
 
 impl ListsCheck {
     /// Takes the next event in, if it can be read.
-    pub(super) fn add(&mut self, seq: Seq, kind: Option<&EventKind>) {
+    pub(super) fn add(&mut self, seq: Seq, path: Option<&str>, kind: Option<&EventKind>) {
         let Some(kind) = kind else {
             self.is_damaged = true;
             return;
         };
-        if seq == 1 {
-            self.words = input_words::of_first_event(kind);
-            self.words_before = input_words::of_first_event_before(kind);
+        if input_words::holds_input(kind, path) {
+            let replaced = std::mem::replace(&mut self.words, input_words::of_request(kind));
+            self.words_before.extend((seq > 1).then_some(replaced));
+            self.words_before.extend(input_words::of_request_before(kind));
         }
         if let EventKind::RequestStarted { foreign: Some(foreign), .. } = kind {
             self.emitter = Some(foreign.emitter.clone());

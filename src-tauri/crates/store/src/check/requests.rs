@@ -92,7 +92,7 @@ fn check_request(
         derived_all.counted += totals::Sums::of_stored(kind.as_ref().ok(), text.len());
         let (at, attempt) = (row.get(2)?, row.get(5)?);
         check.pages.add(found, (connection, id), (seq, at), (row.get(7)?, attempt), kind.as_ref().ok())?;
-        check.lists.add(seq, kind.as_ref().ok());
+        check.lists.add(seq, path.as_deref(), kind.as_ref().ok());
         let kind = match kind {
             Ok(kind) => kind,
             Err(error) => {

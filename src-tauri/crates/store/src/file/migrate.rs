@@ -200,7 +200,7 @@ fn derive_lists(connection: &Connection) -> Result<(), Error> {
     let mut rows = events.query(())?;
     while let Some(row) = rows.next()? {
         let kind = body::event_if_readable(connection, "request_started", &body::lossy(row, 1)?)?;
-        update.execute((row.get::<_, i64>(0)?, kind.as_ref().and_then(input_words::of_first_event)))?;
+        update.execute((row.get::<_, i64>(0)?, kind.as_ref().and_then(input_words::of_request)))?;
     }
     model_usage::add_all(connection)
 }

@@ -309,6 +309,17 @@ pub(crate) fn of_kind(connection: &Connection, request: i64, kind: &str) -> Resu
     Ok(found)
 }
 
+/// The last event that gave a fork another input, if there is one and it can be read.
+pub(crate) fn last_edited_input(connection: &Connection, request: i64) -> Result<Option<EventKind>, Error> {
+    const KIND: &str = "input_edited";
+    let mut statement = connection.prepare_cached(
+        "SELECT body FROM event WHERE request = ?1 AND kind = ?2 AND path IS NULL ORDER BY seq DESC LIMIT 1",
+    )?;
+    let mut rows = statement.query((request, KIND))?;
+    let Some(row) = rows.next()? else { return Ok(None) };
+    body::event_if_readable(connection, KIND, &body::lossy(row, 0)?)
+}
+
 fn collect(connection: &Connection, rows: &mut crate::sql::Rows<'_>) -> Result<Vec<Event>, Error> {
     let mut paths = Interner::default();
     let mut events = Vec::new();

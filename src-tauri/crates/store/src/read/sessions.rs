@@ -45,7 +45,7 @@ pub struct SessionQuery {
     pub user: Option<String>,
     /// Only of this flow.
     pub flow: Option<String>,
-    /// Only of this project.
+    /// Only those with a request in this project; the project of a session is that of its first request.
     pub project: Option<String>,
     /// Only those whose newest request has this status, as in [`RequestQuery`](crate::RequestQuery).
     pub status: Option<RequestStatus>,
@@ -189,7 +189,7 @@ fn filter(connection: &Connection, query: &SessionQuery) -> Result<Filter, Error
     let mut filter = Filter::default();
     filter.and("s.user = ?", query.user.clone());
     filter.and("s.flow = ?", query.flow.clone());
-    filter.and("s.project = ?", query.project.clone());
+    filter.and("s.n IN (SELECT session FROM request WHERE project = ?)", query.project.clone());
     filter.and_status(query.status);
     filter.and("s.updated_at >= ?", query.since);
     filter.and("s.n IN (SELECT session FROM session_tag WHERE name = ?)", query.tag.clone());

@@ -28,7 +28,7 @@ pub struct Stats {
     pub samples: u64,
     /// JSON bytes of the values that flows put into the log.
     pub payload_bytes: u64,
-    /// The same, with values that are stored once counted once.
+    /// The same, with values that are stored once counted once: never more than `payload_bytes`.
     pub unique_payload_bytes: u64,
 }
 
@@ -62,7 +62,9 @@ impl Store {
                 requests: count("request")?,
                 samples: count(&format!("request r WHERE {AMONG_SAMPLES}"))?,
                 payload_bytes: sum(totals.payload_bytes),
-                unique_payload_bytes: sum(totals.unique_bytes - code_bytes(connection)?),
+                // An event whose large value is in `payload` counts the bytes of its body besides: the reference is
+                // there, with fields that the engine adds, which are no values.
+                unique_payload_bytes: sum(totals.unique_bytes - code_bytes(connection)?).min(sum(totals.payload_bytes)),
             })
         })
     }

@@ -1,7 +1,8 @@
 //! The first words of what a request or a block was called with, by which people tell them apart in a list.
 //!
-//! Those of a request are a column of its row, derived from its first event, so that a list reads no event. A row keeps
-//! the words that the version derived which wrote it: [`of_first_event_before`] are those of older versions.
+//! Those of a request are a column of its row, derived from the event that holds its input, so that a list reads no
+//! event: from its first event, or from the last event that gave a fork another input. A row keeps the words that the
+//! version derived which wrote it: [`of_request_before`] are those of older versions.
 
 use engine::event::{EventKind, Recorded};
 use serde_json::{Map, Value};
@@ -39,14 +40,19 @@ enum Version {
     Now,
 }
 
-/// The first words of the input of a request, of its first event; `None` if no part of the input reads as text.
-pub(crate) fn of_first_event(kind: &EventKind) -> Option<String> {
-    first_event(kind, Version::Now)
+/// Whether an event holds the input of its request. The last such event counts.
+pub(crate) fn holds_input(kind: &EventKind, path: Option<&str>) -> bool {
+    matches!(kind, EventKind::RequestStarted { .. } | EventKind::InputEdited { .. }) && path.is_none()
+}
+
+/// The first words of the input of a request, of the event that holds it; `None` if no part of the input reads as text.
+pub(crate) fn of_request(kind: &EventKind) -> Option<String> {
+    request_input(kind, Version::Now)
 }
 
 /// As older versions derived them, the newest of these first.
-pub(crate) fn of_first_event_before(kind: &EventKind) -> [Option<String>; 2] {
-    [Version::Second, Version::First].map(|version| first_event(kind, version))
+pub(crate) fn of_request_before(kind: &EventKind) -> [Option<String>; 2] {
+    [Version::Second, Version::First].map(|version| request_input(kind, version))
 }
 
 /// The id, the name or the title of what a block was called with, or its first words. Large values are left out: the
@@ -66,9 +72,10 @@ fn naming(value: &Value) -> Option<String> {
     }
 }
 
-fn first_event(kind: &EventKind, version: Version) -> Option<String> {
+fn request_input(kind: &EventKind, version: Version) -> Option<String> {
     match kind {
-        EventKind::RequestStarted { input: Recorded::Value(input), .. } => of_input(input, version),
+        EventKind::RequestStarted { input: Recorded::Value(input), .. }
+        | EventKind::InputEdited { input: Recorded::Value(input) } => of_input(input, version),
         _ => None,
     }
 }

@@ -96,7 +96,7 @@ pub(crate) fn insert_request(
                 claim.as_ref().map(|claim| &*claim.key),
                 forked_from.as_ref().map(|from| &from.request_id),
                 forked_from.as_ref().map(|from| from.seq),
-                input_words::of_first_event(&event.kind),
+                input_words::of_request(&event.kind),
                 foreign.as_ref().map(|foreign| &foreign.emitter)
             ],
             |row| row.get(0),
@@ -140,6 +140,7 @@ pub(crate) fn update(connection: &Connection, request: &CachedRequest, event: &E
                 .execute((request.n, owner, mock, epoch))?;
             Ok(())
         }
+        EventKind::InputEdited { .. } if event.path.is_none() => set_words(connection, request.n, &event.kind),
         EventKind::MetadataSet { .. } | EventKind::JournalAppended { .. } => {
             update_title(connection, request, &event.kind)?;
             connection
@@ -163,6 +164,13 @@ pub(crate) fn update_title(connection: &Connection, request: &CachedRequest, kin
         let title = without_nul(title.to_owned());
         connection.prepare_cached("UPDATE session SET flow_title = ?2 WHERE n = ?1")?.run((request.session, title))?;
     }
+    Ok(())
+}
+
+/// Replaces the first words of a request's input by those of the input that a fork has instead.
+fn set_words(connection: &Connection, request: i64, edit: &EventKind) -> Result<(), Error> {
+    let words = input_words::of_request(edit);
+    connection.prepare_cached("UPDATE request SET words = ?2 WHERE n = ?1")?.run((request, words))?;
     Ok(())
 }
 
@@ -208,6 +216,9 @@ pub(crate) fn copy_common_events(
              WHERE request = ?1 AND kind IN ('journal_appended', 'metadata_set') ORDER BY seq",
         )?
         .execute((request,))?;
+    if let Some(edit) = events::last_edited_input(connection, request)? {
+        set_words(connection, request, &edit)?;
+    }
     if let Some(title) = title_of(connection, session)? {
         connection.prepare_cached("UPDATE session SET flow_title = ?2 WHERE id = ?1")?.execute((session, title))?;
     }

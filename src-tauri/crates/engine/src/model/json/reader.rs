@@ -18,6 +18,8 @@ pub(super) struct SyntaxError {
     around: Vec<String>,
 }
 
+const BYTE_ORDER_MARK: char = '\u{feff}';
+
 /// A parser at a byte of a JSON text.
 pub(super) struct Reader<'de> {
     text: &'de str,
@@ -31,7 +33,9 @@ pub(super) struct Reader<'de> {
 
 impl<'de> Reader<'de> {
     pub(super) fn new(text: &'de str, is_input: bool, max_depth: usize) -> Self {
-        Reader { text, at: 0, is_input, max_depth, depth: 0 }
+        // Editors put a byte-order mark before what a person wrote.
+        let at = if is_input && text.starts_with(BYTE_ORDER_MARK) { BYTE_ORDER_MARK.len_utf8() } else { 0 };
+        Reader { text, at, is_input, max_depth, depth: 0 }
     }
 
     /// Enters the list or object that begins here. The caller must call [`leave`](Self::leave) at its end.

@@ -14,6 +14,7 @@ use super::parts::Part;
 use super::probed_code::ProbedCode;
 use super::stops::failed_condition;
 use crate::core::fault::{Detail, Fault};
+use crate::core::real_path::real_path;
 use crate::views::{NotAsked, Printed, PrintedHit, PrintedValue, RequestNote, RequestRow};
 
 /// How many requests are asked if none is named.
@@ -206,19 +207,23 @@ impl Workspace {
         found.filter(|_| !self.dir.join(&named).is_file()).unwrap_or(named)
     }
 
-    /// The path of a file in the workspace, without `.` and `..`.
+    /// The path of a file in the workspace, without links, `.` and `..`: an editor may have opened the folder by a link.
     fn path_in(&self, file: &str) -> String {
-        let path = Path::new(file);
-        let mut whole = std::path::PathBuf::new();
-        for part in self.dir.join(path).components() {
-            match part {
-                std::path::Component::ParentDir => drop(whole.pop()),
-                std::path::Component::CurDir => {}
-                part => whole.push(part),
-            }
+        let whole = self.dir.join(file);
+        let shown = |path: &Path| path.display().to_string().replace('\\', "/");
+        let real = real_path(&whole);
+        let named = whole.strip_prefix(&self.dir).map(|named| shown(named).trim_start_matches("./").to_owned());
+        let real = shown(real.strip_prefix(&self.dir).unwrap_or(&real));
+        match named {
+            // A flow file that is a link inside the workspace has the name of the link.
+            Ok(named) if named != real && self.is_flow_file(&named) => named,
+            _ => real,
         }
-        let inside = whole.strip_prefix(&self.dir).unwrap_or(&whole);
-        inside.display().to_string().replace('\\', "/").trim_start_matches("./").to_owned()
+    }
+
+    /// Whether flows are loaded from a file of this name.
+    fn is_flow_file(&self, file: &str) -> bool {
+        self.with_catalogue(|catalogue| Ok(catalogue.file_at(&self.dir, file).is_some())).unwrap_or(false)
     }
 
     /// Checks the expressions of a question, and returns the names that they take from their scope.

@@ -38,11 +38,7 @@ impl Workspace {
         expectation.redact(&self.config.redaction());
         let pieces = self.pieces_to_keep(&row, &events)?;
         let text = RunFile::new(&row, pieces, expectation).text()?;
-        // The folder of tests may be a new one; where more is missing, the path is probably mistyped.
-        if let Some(folder) = file.parent().filter(|folder| !folder.as_os_str().is_empty() && !folder.exists()) {
-            // If this fails, the write fails, too, and says why.
-            let _ = std::fs::create_dir(folder);
-        }
+        export_format::make_folder(file);
         remove_leftovers_beside(&[file.to_owned()], RUN_FILE_END);
         export_format::put(file, replace, text.as_bytes())?;
         Ok(Kept { file: file.display().to_string(), bytes: text.len() as u64 })
