@@ -137,7 +137,7 @@ fn arguments_that_a_person_gives_a_tool_are_parsed_once() {
 fn a_retry_with_other_code_does_not_convert_the_input_again() {
     let place = place();
     place.get("run main twice --user ada --request r --input 5");
-    place.edit(&FLOW.replace("parsed = 0;", "parsed = 0; // changed"));
+    place.edit(&FLOW.replace("parsed++", "parsed += 1"));
     assert_eq!(place.get("retry r")["output"], json!(10));
     let replay = place.ask("replay r");
     assert_eq!(replay.json()["identical"], true, "{replay}");

@@ -92,6 +92,7 @@ function check(value: unknown, what: string, path: string, around: object[], isM
   } else {
     for (const key of Object.keys(object)) {
       const item = (object as Record<string, unknown>)[key];
+      if (isMade && key === 'toJSON') continue;
       if (typeof item !== 'string') check(item, what, path === '' ? key : `${path}.${key}`, around);
     }
   }
