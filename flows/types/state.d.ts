@@ -29,7 +29,10 @@ export interface StateHandle<S = LooseState> {
   /** A live, read-only view. Writes made earlier in the same block are already in it. */
   readonly state: Readonly<S>;
 
-  /** Merges some fields. A write that breaks the scope's schema fails with `ValidationError` and changes nothing. */
+  /**
+   * Merges some fields. A write that breaks the scope's schema fails with `ValidationError` and changes nothing; any
+   * other is stored as it was written. A field that is `undefined` is left as it is.
+   */
   patchState(partial: Partial<S>): Promise<boolean>;
 
   /** Computes one field from its present value. The function may run again if another request wrote first. */

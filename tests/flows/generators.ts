@@ -68,5 +68,6 @@ export default defineFlow({
         tools: [handler({ name: "advance", execute: async (_input, ctx) => { await ctx.session.patchState({ stage: "next" }); } })],
       }),
     },
+    nullable: { block: bot("nullable", { outputSchema: z.number().nullable() }) },
   },
 });

@@ -236,3 +236,17 @@ fn an_activity_that_is_edited_between_question_and_approval_is_told() {
         }
     }
 }
+
+#[test]
+fn a_context_that_is_no_list_is_named_as_it_is() {
+    for given in ["undefined", "null", "7"] {
+        let flow = format!(
+            "import {{ defineFlow }} from \"@flow-state-dev/core\";\nimport {{ Agent }} from \"acts\";\n\
+             const agent = Agent({{ name: \"agent\", model: \"m\", context: () => {given} }});\n\
+             export default defineFlow({{ kind: \"acts\", actions: {{ go: {{ block: agent }} }} }});\n"
+        );
+        let place = Place::new().file("flows/acts.ts", &flow).file("flows/acts.mock.json", &replies().to_string());
+        let answer = place.ask("run acts go --user u --mock");
+        assert!(answer.to_string().contains(&format!("}}, not {given}")), "{answer}");
+    }
+}

@@ -113,3 +113,34 @@ export default defineFlow({ kind: 'main', actions: { go: { inputSchema: input, b
     let failed = Place::with_flow(flow).run(&["run", "main", "go", "--user", "u", "--input", "{\"a\":1}"]);
     assert!(failed.stderr.contains("(reading 'y') (at flows/main.ts:4:"), "{failed}");
 }
+
+/// A value without a JSON form is kept as its text, also inside of another one.
+#[test]
+fn a_thrown_value_without_a_json_form_is_kept_as_text() {
+    let flow = r#"
+const thrower = (name: string, make: () => unknown) => ({ block: handler({ name, inputSchema: z.any(), execute: async () => { throw make(); } }) });
+export default defineFlow({ kind: "main", actions: {
+  map: thrower("map", () => new Map([[1, 2]])),
+  set: thrower("set", () => new Set(["a"])),
+  promise: thrower("promise", () => Promise.resolve(1)),
+  thenable: thrower("thenable", () => ({ then: () => 1 })),
+  pattern: thrower("pattern", () => /a+/),
+  inside: thrower("inside", () => ({ code: 7, seen: new Set(["a"]) })),
+} });
+"#;
+    let place = Place::with_flow(flow);
+    let texts = [
+        ("map", json!("{\"Map(1)\":[[1,2]]}")),
+        ("set", json!("{\"Set(1)\":[\"a\"]}")),
+        ("promise", json!("[object Promise]")),
+        ("thenable", json!("{\"then\":\"[function then]\"}")),
+        ("pattern", json!("/a+/")),
+        ("inside", json!({ "code": 7, "seen": "{\"Set(1)\":[\"a\"]}" })),
+    ];
+    for (action, thrown) in texts {
+        place.ask(&format!("run main {action} --user u --request {action}"));
+        let error = place.get(&format!("block {action} root"))["block"]["error"].clone();
+        assert_eq!(error["details"], json!({ "thrown": thrown }), "{action}");
+        assert_eq!(place.get(&format!("replay {action}"))["identical"], true, "{action}");
+    }
+}

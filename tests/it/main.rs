@@ -102,6 +102,7 @@ mod packages;
 mod page;
 mod page_browser;
 mod papers;
+mod parsed_once;
 mod payloads;
 mod pictures;
 mod places;

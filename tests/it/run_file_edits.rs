@@ -35,7 +35,7 @@ export default defineFlow({
 "#;
 
 /// The fields that may be edited and leave a run the same, by the kind of their line, and why. `*` is any kind.
-const SAME: [(&str, &str, &str); 23] = [
+const SAME: [(&str, &str, &str); 24] = [
     ("*", "at", "when something happened: blocks read the clock by effects"),
     ("*", "event.fingerprint", "the source of then is not held against that of today"),
     ("block_started", "event.parent gone", "the path says it"),
@@ -49,6 +49,7 @@ const SAME: [(&str, &str, &str); 23] = [
     ("request_started", "event.codeHash", "it is verified against the code of the day"),
     ("request_started", "event.mock", "no model is asked"),
     ("request_started", "event.owner", "who ran it"),
+    ("request_started", "event.parsesOnce", "schemas without a transform give the same when they parse again"),
     ("request_started", "event.timeZone gone", "that of this machine counts then"),
     ("request_resumed", "event.codeHash", "it is verified against the code of the day"),
     ("request_resumed", "event.owner", "who ran it"),

@@ -414,3 +414,26 @@ fn a_state_that_a_flow_keeps_apart_is_its_own() {
     elsewhere.get("import r.flowglass");
     assert_eq!(elsewhere.get("state --request r")["user"]["n"], 6);
 }
+
+/// A state begins with what its schema makes of nothing; a write is checked and stored as it was written.
+#[test]
+fn a_write_is_stored_as_it_was_written() {
+    let place = Place::with_flow(
+        r#"
+export default defineFlow({
+  kind: "main",
+  session: { stateSchema: z.object({ text: z.string().trim().default(" d "), q: z.number().default(1) }) },
+  actions: { go: { block: handler({ name: "go", inputSchema: z.any(), execute: async (_: any, ctx: any) => {
+    const start = ctx.session.state.text;
+    const wrote = await ctx.session.patchState({ text: "  z " });
+    const nothing = await ctx.session.patchState({ q: undefined });
+    return [start, wrote, ctx.session.state.text, nothing, ctx.session.state.q];
+  } }) } },
+});
+"#,
+    );
+    let ran = place.get("run main go --user u --session s --request r");
+    assert_eq!(ran["output"], json!(["d", true, "  z ", false, 1]));
+    assert_eq!(place.get("state --session s")["session"]["text"], "  z ");
+    assert_eq!(place.get("replay r")["identical"], true);
+}

@@ -167,3 +167,26 @@ fn an_integer_that_is_no_double_is_refused_with_its_place() {
         }
     }
 }
+
+/// What an object's `toJSON` gives is checked like the value itself: a token budget says that there is no limit by null.
+#[test]
+fn what_to_json_gives_is_checked() {
+    let flow = r#"
+const door = (name: string, body: any) => ({ block: handler({ name, inputSchema: z.any(), execute: body }) });
+export default defineFlow({ kind: "main", actions: {
+  plain: door("plain", () => ({ a: Infinity })),
+  made: door("made", () => ({ it: { toJSON: () => ({ a: [1, Infinity] }) } })),
+  own: door("own", () => ({ a: 1, toJSON() { return this; } })),
+  usage: door("usage", (_: any, ctx: any) => [ctx.request.tokenUsage, ctx.request.tokenUsage.remaining === Infinity]),
+} });
+"#;
+    let place = Place::with_flow(flow);
+    for (action, at) in [("plain", "\"a\": Infinity"), ("made", "\"it.a[1]\": Infinity")] {
+        let answer = place.run(&["run", "main", action, "--user", "u"]);
+        assert_eq!(answer.code, Some(3), "{action}: {answer}");
+        assert!(answer.to_string().contains(&format!("{at} is not a JSON number")), "{action}: {answer}");
+    }
+    assert_eq!(place.get("run main own --user u")["output"]["a"], 1);
+    let usage = place.get("run main usage --user u")["output"].clone();
+    assert!(usage[0]["remaining"].is_null() && usage[1] == true, "{usage}");
+}

@@ -178,6 +178,7 @@ impl Start {
             cleanup_checkpoints: false,
             isolated: Vec::new(),
             user_by_org: false,
+            parses_once: true,
             time_zone: None,
             foreign: None,
         }

@@ -30,7 +30,7 @@ use serde_json::{Value, json};
 
 use engine::context::Context;
 use engine::data::Data;
-use engine::driver::{resolve_value, run_block};
+use engine::driver::{resolve_data, run_block};
 use engine::effects::INCOMPLETE_SCRIPT;
 use engine::error::FlowError;
 use engine::flow::{CallAgent, CallPart};
@@ -55,7 +55,7 @@ fn run(part: &CallPart, input: &Data, invocation: Invocation) -> LocalBoxFuture<
 async fn run_part(cx: &Context, part: &CallPart, input: &Data) -> Result<StepValue, FlowError> {
     match part {
         CallPart::Agent(of) => {
-            let context = resolve_value(cx, "context", &of.context, input).await?;
+            let context = resolve_data(cx, "context", &of.context, input).await?;
             let context = messages::checked(&format!("agent \"{}\"", of.name), context)?;
             let output = Loop { of, name: &of.name, schema: of.schema.as_ref(), depth: 0 }.run(cx, context).await?;
             Ok(StepValue::new(output.into()))
@@ -63,7 +63,7 @@ async fn run_part(cx: &Context, part: &CallPart, input: &Data) -> Result<StepVal
         CallPart::Delegate(of, name) => {
             let input = input.to_json();
             let depth = number(&input, "depth");
-            let context = messages::checked(&format!("delegate \"{name}\""), input["context"].clone())?;
+            let context = messages::checked(&format!("delegate \"{name}\""), input["context"].clone().into())?;
             let schema = of.registered.delegates.get(&**name).and_then(|delegate| delegate.schema.as_ref());
             let output = Loop { of, name, schema, depth }.run(cx, context).await?;
             Ok(StepValue::new(output.into()))

@@ -29,7 +29,7 @@ pub mod driver {
     pub use crate::execution::record::cache::RecordedSuspension;
     pub use crate::execution::run::role::BlockRole;
     pub use crate::execution::step::block::{run_block, run_block_as};
-    pub use crate::execution::step::callback::{call as call_function, resolve_value};
+    pub use crate::execution::step::callback::{call as call_function, resolve_data};
 }
 
 pub use execution::core::{abort, recorder};

@@ -25,6 +25,7 @@ pub(crate) fn request_started() -> EventKind {
         cleanup_checkpoints: false,
         isolated: Vec::new(),
         user_by_org: false,
+        parses_once: true,
         time_zone: None,
         foreign: None,
     }

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::problem::{Kind, problem};
+use engine::data::Data;
 use engine::effects::Message;
 use engine::error::FlowError;
 
@@ -12,10 +13,11 @@ use engine::error::FlowError;
 pub(super) const ERROR: &str = "error";
 
 /// Checks that a context is a list of messages, each with a `type`.
-pub(super) fn checked(whose: &str, context: Value) -> Result<Vec<Value>, FlowError> {
+pub(super) fn checked(whose: &str, context: Data) -> Result<Vec<Value>, FlowError> {
     let refused = |what: String| Err(problem(Kind::Context, format!("the context of {whose} {what}")));
-    let Value::Array(messages) = context else {
-        return refused(format!("is a list of messages like {{ type: \"state\", … }}, not {}", describe(&context)));
+    let Some(Value::Array(messages)) = context.as_value() else {
+        let given = context.as_value().map_or_else(|| "undefined".to_owned(), describe);
+        return refused(format!("is a list of messages like {{ type: \"state\", … }}, not {given}"));
     };
     for (at, message) in messages.iter().enumerate() {
         let Some(fields) = message.as_object() else {
@@ -33,7 +35,7 @@ pub(super) fn checked(whose: &str, context: Value) -> Result<Vec<Value>, FlowErr
             return refused(format!("has an _instance that is no text at [{at}]"));
         }
     }
-    Ok(messages)
+    Ok(messages.clone())
 }
 
 /// Describes a value where another one belongs.

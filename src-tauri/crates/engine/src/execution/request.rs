@@ -28,7 +28,7 @@ use crate::model::item::{ItemStatus, NewItem};
 use crate::model::path::ROOT;
 use crate::model::step_value::StepValue;
 
-pub use crate::execution::run::{Isolated, PriorRun, Run, StartRequest};
+pub use crate::execution::run::{Isolated, PriorRun, Run, StartRequest, parses_once};
 
 /// How the run of a request ended.
 #[derive(Clone, Debug)]
@@ -74,7 +74,10 @@ impl Run {
             }
             self.attempts.borrow_mut().clear();
         }
-        let input = StepValue { data: self.start.input.clone(), origin: Some(input_seq), thrown: None };
+        let mut input = StepValue::held(self.start.input.clone(), Some(input_seq));
+        if let Some(schema) = action.input_schema.as_ref().filter(|schema| self.is_input_parsed_by(schema)) {
+            input.parsed_by.add(schema);
+        }
         let root = async {
             hooks::started(self, input.clone()).await;
             run_block(self.clone(), action.block.clone(), None, ROOT.to_owned(), input).await

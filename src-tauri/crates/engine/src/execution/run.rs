@@ -59,12 +59,12 @@ use crate::model::step_value::StepValue;
 use crate::views::usage::Usage;
 
 use declared::declared;
-pub(crate) use prior_run::run_once;
 use prior_run::{has_initial_states, has_state, initial_state, own_states};
+pub(crate) use prior_run::{is_fork, run_once};
 
 pub(crate) use declared::defaults;
 pub(crate) use prior_run::OnceAnswer;
-pub use prior_run::PriorRun;
+pub use prior_run::{PriorRun, parses_once};
 pub use start::{Isolated, StartRequest};
 
 /// Runs the body of a block, by its kind. A run gets it from above, so that what runs a block knows no driver.
@@ -134,6 +134,10 @@ pub struct Run {
     pub(crate) ends_with: Option<Arc<str>>,
     /// Whether it only makes a plan.
     pub(crate) only_plans: bool,
+    /// Whether a schema parses a value once on its way into a block.
+    pub(crate) parses_once: bool,
+    /// Whether its input was parsed for an earlier run.
+    pub(crate) has_recorded_input: bool,
     /// How it takes from the log what has ended.
     pub(crate) reuse: Reuse,
     /// The blocks that were taken from the log without an event, in the order in which they were reached.
@@ -171,6 +175,7 @@ impl Run {
     ) -> Rc<Self> {
         let PriorRun { events, prior_status, answers } = earlier;
         let request = start.request.clone();
+        let has_recorded_input = !events.is_empty() || start.retry_of.is_some();
         let schemas: Vec<SchemaRef> = declared(&flow, ScopeKind::Request);
         let key = ScopeKey::new(ScopeKind::Request, request.clone());
         let alignment = Alignment::read(events, &flow, flow.actions.get(&start.action));
@@ -224,6 +229,8 @@ impl Run {
             effect_log: None,
             ends_with: None,
             only_plans: false,
+            parses_once: parses_once(events),
+            has_recorded_input,
             reuse,
             kept: RefCell::default(),
             stays: RefCell::default(),
@@ -255,11 +262,15 @@ impl Run {
     pub(crate) fn input_of(&self, path: &str, given: StepValue) -> StepValue {
         match self.edits.block_inputs.get(path) {
             // A replay has a log of its own, without that event.
-            Some((seq, data)) => {
-                StepValue { data: data.clone(), origin: self.effect_log.is_none().then_some(*seq), thrown: None }
-            }
+            Some((seq, data)) => StepValue::held(data.clone(), self.effect_log.is_none().then_some(*seq)),
             None => given,
         }
+    }
+
+    /// Returns whether the root block gets the request's input as this schema of its action made it. The recorded input
+    /// of an earlier run came from the schema of that time: today's checks it, unless it would convert it again.
+    pub(crate) fn is_input_parsed_by(&self, schema: &SchemaRef) -> bool {
+        self.parses_once && (!self.has_recorded_input || schema.converts())
     }
 
     /// Ends the run after a block that is the only one to run: nothing starts after an abort.

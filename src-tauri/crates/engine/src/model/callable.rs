@@ -167,6 +167,16 @@ pub trait Schema {
         false
     }
 
+    /// Returns the number of the author's schema in its flow. Two objects with one number are the same schema.
+    fn number(&self) -> Option<u32> {
+        None
+    }
+
+    /// Returns whether it may change, or refuse, a value that it has made: a transform does.
+    fn converts(&self) -> bool {
+        false
+    }
+
     /// Returns the JSON Schema (draft 7) for forms and models.
     fn describe(&self) -> Value;
 
@@ -174,6 +184,13 @@ pub trait Schema {
     /// may accept is accepted.
     fn describe_accepted(&self) -> Value {
         self.describe()
+    }
+}
+
+impl dyn Schema {
+    /// Returns whether both are the same schema of the author.
+    pub fn is(self: &Rc<Self>, other: &Rc<Self>) -> bool {
+        Rc::ptr_eq(self, other) || self.number().is_some_and(|number| other.number() == Some(number))
     }
 }
 

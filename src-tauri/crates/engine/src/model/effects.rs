@@ -347,8 +347,8 @@ pub struct ModelReply {
     /// Tools to run before the next step, and those that the provider has run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tool_calls: Vec<ToolCall>,
-    /// A structured answer.
-    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    /// A structured answer; it may be null.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::given")]
     pub structured_output: Option<Value>,
     /// `promptTokens`, `completionTokens`, `totalTokens`, `cacheReadInputTokens`,
     /// `cacheCreationInputTokens`, as far as the provider tells.

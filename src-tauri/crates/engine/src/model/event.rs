@@ -111,6 +111,10 @@ pub enum EventKind {
         /// Whether the user's state and resources are those that the user has in this organization (SEMANTICS §4.1).
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         user_by_org: bool,
+        /// Whether a schema parses a value once on its way into a block (SEMANTICS §2.3); earlier versions parsed it
+        /// again.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        parses_once: bool,
         /// The time zone of local times, by its name; earlier versions did not record it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         time_zone: Option<Arc<str>>,

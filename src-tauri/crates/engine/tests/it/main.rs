@@ -6,6 +6,7 @@ mod hooks;
 mod interrupted;
 mod operations;
 mod paper;
+mod parses;
 mod random;
 mod resources;
 mod resumed;

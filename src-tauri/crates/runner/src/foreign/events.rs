@@ -208,6 +208,7 @@ impl LogOfTrace<'_> {
             cleanup_checkpoints: false,
             isolated: Vec::new(),
             user_by_org: false,
+            parses_once: false,
             time_zone: None,
             foreign: Some(Box::new(Foreign { emitter, conventions, resources, scopes })),
         }

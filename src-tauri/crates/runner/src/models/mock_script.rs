@@ -39,7 +39,7 @@ struct Entry {
     text: Option<String>,
     reasoning: Option<String>,
     tool_calls: Vec<Call>,
-    #[serde(default, deserialize_with = "engine::json::exact")]
+    #[serde(default, deserialize_with = "engine::json::given")]
     structured_output: Option<Value>,
     #[serde(default, deserialize_with = "engine::json::exact")]
     usage: Option<Value>,
@@ -203,9 +203,10 @@ impl Entry {
         });
         ModelReply {
             tool_calls: tool_calls.collect(),
+            // Beside a text, null means that there is no structured answer.
+            structured_output: self.structured_output.filter(|value| !value.is_null() || self.text.is_none()),
             text: self.text,
             reasoning: self.reasoning,
-            structured_output: self.structured_output,
             usage: self.usage,
             model: self.model,
             finish_reason: self.finish_reason,

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use engine::event::{Event, EventKind, ForkedFrom, Outcome, Recorded, RequestStatus, Seq};
 use engine::flow::Flow;
 use engine::operation::Operation;
-use engine::request::StartRequest;
+use engine::request::{StartRequest, parses_once};
 use engine::scope::ScopeKind;
 use engine::state::State;
 use serde_json::Value;
@@ -135,9 +135,11 @@ impl Workspace {
             (_, Some(_)) => step.as_ref().and_then(|(path, _)| path.clone()),
             _ => None,
         };
+        // The blocks of the request are gone on with as they ran; an input of the action begins them anew.
+        let parses_once = is_edited || parses_once(&point.events);
         let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
-            let mut draft =
-                Draft { seq: forked_from.seq, events: vec![started(asked, first, flow, (&forked_from, kept))] };
+            let first = started(asked, first, flow, (&forked_from, kept), parses_once);
+            let mut draft = Draft { seq: forked_from.seq, events: vec![first] };
             draft.records(records, &sets, flow)?;
             draft.answered(&answered);
             if let (Some((path, attempt)), Some(output)) = (&step, output) {

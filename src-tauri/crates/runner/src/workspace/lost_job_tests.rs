@@ -139,6 +139,7 @@ fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Ev
         foreign: None,
         isolated: Vec::new(),
         user_by_org: false,
+        parses_once: true,
     };
     Event { seq: 1, at: 1, path: None, attempt: 0, kind }
 }

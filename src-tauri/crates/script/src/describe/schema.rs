@@ -134,6 +134,16 @@ impl Schema for ScriptSchema {
         self.open
     }
 
+    fn number(&self) -> Option<u32> {
+        Some(self.id)
+    }
+
+    fn converts(&self) -> bool {
+        let id = self.id;
+        // What throws here may convert.
+        self.vm.enter(|_, host| host.get::<_, Function>("converts")?.call::<_, bool>((id,))).unwrap_or(true)
+    }
+
     fn describe(&self) -> Value {
         self.json_schema(false)
     }

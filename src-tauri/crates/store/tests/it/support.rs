@@ -174,6 +174,7 @@ pub(crate) fn started(session: &str) -> EventKind {
         cleanup_checkpoints: false,
         isolated: Vec::new(),
         user_by_org: false,
+        parses_once: true,
         time_zone: None,
         foreign: None,
     }

@@ -20,6 +20,16 @@ pub fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> R
     }
 }
 
+/// As [`parse`], of what a block gets: a schema that has parsed the value on its way does not parse it again.
+pub(crate) fn parse_input(schema: &SchemaRef, value: StepValue, block: &str) -> Result<StepValue, FlowError> {
+    if value.parsed_by.has(schema) {
+        return Ok(value);
+    }
+    let mut parsed = parse(schema, value, block, "input")?;
+    parsed.parsed_by.add(schema);
+    Ok(parsed)
+}
+
 pub(crate) fn keep(value: StepValue, parsed: Data) -> StepValue {
     if parsed == value.data { value } else { StepValue::new(parsed) }
 }

@@ -49,6 +49,7 @@ pub async fn generate(
     let mut last = ModelReply::default();
     let mut requested = String::new();
     let mut sources = Vec::new();
+    let mut steps_taken = 0;
     for step in 0..generator.max_iterations {
         if cx.run.abort.is_set() {
             return Err(FlowError::aborted());
@@ -80,6 +81,7 @@ pub async fn generate(
         let listens = if chosen.is_named() { !generator.structured } else { streams };
         let listener = listens.then(|| stream_items.listener());
         (requested, last) = ask::ask(cx, &chosen, call, listener).await?;
+        steps_taken = step + 1;
         if !generator.structured {
             stream_items.emit_unstreamed(&last);
         }
@@ -95,18 +97,24 @@ pub async fn generate(
             break;
         }
     }
+    // Only a structured answer can be null.
+    last.structured_output = last.structured_output.take().filter(|value| generator.structured || !value.is_null());
     let answer = if streams && (last.structured_output.is_none() || !stream_items.text().is_empty()) {
         answer::check_text(cx, &stream_items.text())?
     } else {
         let candidate = candidate(&last, &stream_items, generator);
-        if candidate == Data::UNDEFINED {
-            let steps = generator.max_iterations;
+        let checked = match candidate.as_value() {
+            None => None,
+            Some(Value::Null) => answer::check_null(cx),
+            Some(_) => Some(answer::check_or_repair(cx, generator, candidate).await?),
+        };
+        let Some(answer) = checked else {
             return Err(FlowError::plain(format!(
-                "Generator \"{}\" did not produce output after {steps} step(s)",
+                "Generator \"{}\" did not produce output after {steps_taken} step(s)",
                 block.name
             )));
-        }
-        answer::check_or_repair(cx, generator, candidate).await?
+        };
+        answer
     };
     let actual = last.model.as_ref().unwrap_or(&requested);
     let model = json!({ "requested": requested, "actual": actual });

@@ -48,6 +48,7 @@ impl Run {
                 cleanup_checkpoints: self.flow.settings.cleanup_checkpoints,
                 isolated: start.isolated.kinds.clone(),
                 user_by_org: start.isolated.user_by_org,
+                parses_once: self.parses_once,
                 time_zone: start.time_zone.clone(),
                 foreign: None,
             },

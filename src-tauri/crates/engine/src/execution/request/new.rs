@@ -11,7 +11,7 @@ use crate::execution::record::cache::ReplayCache;
 use crate::execution::record::effect_log::EffectLog;
 use crate::execution::record::fork_edits::ForkEdits;
 use crate::execution::record::reuse::Reuse;
-use crate::execution::run::{PriorRun, Run, StartRequest, run_once};
+use crate::execution::run::{PriorRun, Run, StartRequest, is_fork, parses_once, run_once};
 use crate::model::effects::Effects;
 use crate::model::event::Event;
 use crate::model::flow::Flow;
@@ -51,6 +51,9 @@ impl Run {
         run.once = RefCell::new(run_once(events.iter().filter(is_known)));
         run.began_at = events.first().map_or(0, |event| event.at);
         run.edits = ForkEdits::of(events);
+        run.parses_once = parses_once(events);
+        // As in the run that was recorded.
+        run.has_recorded_input = run.start.retry_of.is_some() || is_fork(events);
         run.effect_log = Some(effect_log);
         run.reuse = Reuse::Repeated;
         Rc::new(run)

@@ -45,16 +45,25 @@ pub(super) fn initial_state(events: &[Event]) -> Option<&Value> {
     first.flatten()
 }
 
+/// Returns whether schemas parse a value once in the request of these events; they do in a new one.
+pub fn parses_once(events: &[Event]) -> bool {
+    !matches!(events.first().map(|event| &event.kind), Some(EventKind::RequestStarted { parses_once: false, .. }))
+}
+
 /// Returns the states that begin in the events of a fork, those that it shares with another request included; `None` if
 /// the request is no fork.
 pub(super) fn own_states(events: &[Event]) -> Option<HashSet<ScopeKey>> {
-    let first = events.first().map(|event| &event.kind);
-    let is_fork = matches!(first, Some(EventKind::RequestStarted { forked_from: Some(_), .. }));
     let begun = events.iter().filter_map(|event| match &event.kind {
         EventKind::StateInitialized { scope, .. } => Some(scope.clone()),
         _ => None,
     });
-    is_fork.then(|| begun.collect())
+    is_fork(events).then(|| begun.collect())
+}
+
+/// Returns whether these events begin a fork.
+pub(crate) fn is_fork(events: &[Event]) -> bool {
+    let first = events.first().map(|event| &event.kind);
+    matches!(first, Some(EventKind::RequestStarted { forked_from: Some(_), .. }))
 }
 
 /// An answer of `ctx.runOnce`.

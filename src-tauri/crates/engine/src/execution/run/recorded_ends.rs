@@ -48,7 +48,7 @@ impl Run {
             CacheLookup::Nothing => return Ok(RecordedEnd::Nothing),
             CacheLookup::HasBackgroundWork(done) => {
                 let data = done.result.clone().unwrap_or_default();
-                let given = StepValue { data, origin: self.origin(done), thrown: None };
+                let given = StepValue::held(data, self.origin(done));
                 if done.is_edited && self.reuse == Reuse::ByReference {
                     let frame = self.begin_memoized(block, path, parent.cloned(), input);
                     self.record(&frame, self.memoized_end(done));
@@ -89,7 +89,7 @@ impl Run {
             frame.mark_rescued();
         }
         let result = match &done.result {
-            Ok(data) => Ok(StepValue { data: data.clone(), origin: self.origin(done), thrown: None }),
+            Ok(data) => Ok(StepValue::held(data.clone(), self.origin(done))),
             Err(error) => Err((**error).clone()),
         };
         frame.end(&result);

@@ -62,7 +62,7 @@ async fn run_layer(
             (edited, waiting) = asked.select_next_some() => {
                 if !is_begun {
                     is_begun = true;
-                    let given = given.get_or_init(|| edited_input(cx, edited).unwrap_or_else(|| input.clone()));
+                    let given = given.get_or_init(|| edited_input(cx, block, edited).unwrap_or_else(|| input.clone()));
                     work = run(cx, block, at + 1, given).fuse();
                 }
                 inside.tell(waiting);
@@ -83,9 +83,13 @@ async fn run_layer(
     }
 }
 
-/// Records the input that a layer gave in place of the block's.
-fn edited_input(cx: &Context, edited: Option<Data>) -> Option<StepValue> {
+/// Records the input that a layer gave in place of the block's. Only the layer that asks a person gives one: the
+/// block's schema has parsed the answer.
+fn edited_input(cx: &Context, block: &Block, edited: Option<Data>) -> Option<StepValue> {
     let mut input = StepValue::new(edited?);
+    if let Some(schema) = block.input_schema.as_ref().filter(|_| cx.run.parses_once && block.connect_input.is_none()) {
+        input.parsed_by.add(schema);
+    }
     input.origin = Some(cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) }));
     *cx.frame.input.borrow_mut() = input.data.clone();
     Some(input)

@@ -303,7 +303,10 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
         }
     }
     if let Some(schema) = &block.input_schema {
-        input = schema_check::parse(schema, input, &block.name, "input")?;
+        input = match cx.run.parses_once {
+            true => schema_check::parse_input(schema, input, &block.name)?,
+            false => schema_check::parse(schema, input, &block.name, "input")?,
+        };
     }
     if input.data != given.data {
         let seq = cx.record(EventKind::BlockInput { input: Recorded::inline(&input.data) });
@@ -321,7 +324,10 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
             callback::call(cx, "connectOutput", connect, vec![Arg::Data(output.data)]).await?.into_data()?,
         );
     }
-    if let Some(schema) = &block.output_schema {
+    // The value goes on to other blocks, which ask their own schemas.
+    output.parsed_by = Default::default();
+    let is_checked = cx.run.parses_once && block.checks_output();
+    if let Some(schema) = block.output_schema.as_ref().filter(|_| !is_checked) {
         output = output_check::parse_output(cx, block, schema, output).await?;
     }
     if let Some(hook) = &block.on_completed {

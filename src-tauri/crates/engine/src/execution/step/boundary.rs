@@ -173,11 +173,9 @@ pub(crate) async fn end_attempt<'r>(
         match finish(run, frame, &result, permit).await? {
             CommitOutcome::Committed(seq) => {
                 frame.end(&result);
-                return Ok(AttemptEnd::Ended(result.map(|StepValue { origin, data, .. }| StepValue {
-                    origin: origin.or(Some(seq)),
-                    data,
-                    thrown: None,
-                })));
+                return Ok(AttemptEnd::Ended(
+                    result.map(|StepValue { origin, data, .. }| StepValue::held(data, origin.or(Some(seq)))),
+                ));
             }
             CommitOutcome::Aborted => {
                 frame.transaction.clear();

@@ -68,11 +68,14 @@ pub(crate) async fn call_choosing(
 
 /// Returns the fixed value, or what the author's function returns for the input.
 pub async fn resolve_value(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Value, FlowError> {
+    Ok(resolve_data(cx, role, setting, input).await?.to_json())
+}
+
+/// As [`resolve_value`], with `undefined` apart from `null`.
+pub async fn resolve_data(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Data, FlowError> {
     match setting {
-        ValueOrCall::Fixed(value) => Ok(value.clone()),
-        ValueOrCall::Call(function) => {
-            Ok(call(cx, role, function, vec![Arg::Data(input.clone())]).await?.into_data()?.to_json())
-        }
+        ValueOrCall::Fixed(value) => Ok(value.clone().into()),
+        ValueOrCall::Call(function) => call(cx, role, function, vec![Arg::Data(input.clone())]).await?.into_data(),
     }
 }
 

@@ -127,6 +127,12 @@ impl Block {
         }
     }
 
+    /// Returns whether its body has parsed the block's output with `outputSchema`: a generator checks what its model
+    /// answered.
+    pub(crate) fn checks_output(&self) -> bool {
+        matches!(self.body, Body::Generator(_)) && self.connect_output.is_none()
+    }
+
     /// Returns whether it is a part of an agent. What its tools return says whether their calls failed.
     pub fn is_of_agent(&self) -> bool {
         matches!(self.body, Body::Agent(..))

@@ -41,7 +41,7 @@ pub(super) fn input_of_today(
             is_stable.then(|| json!({ "input": parsed.to_json() }))?
         }
         Err(issues) => {
-            let converts = schema.describe() != schema.describe_accepted();
+            let converts = schema.converts() || schema.describe() != schema.describe_accepted();
             (!converts).then(|| json!({ "error": refusal(&issues) }))?
         }
     };

@@ -16,6 +16,7 @@ pub(super) fn started(
     input: Recorded,
     flow: &Flow,
     (from, kept): (&ForkedFrom, Vec<KeptPart>),
+    parses_once: bool,
 ) -> Event {
     let kind = EventKind::RequestStarted {
         flow: flow.kind.to_string(),
@@ -38,6 +39,7 @@ pub(super) fn started(
         cleanup_checkpoints: flow.settings.cleanup_checkpoints,
         isolated: asked.isolated.kinds.clone(),
         user_by_org: asked.isolated.user_by_org,
+        parses_once,
         time_zone: asked.time_zone.clone(),
         foreign: None,
     };

@@ -2,7 +2,7 @@
 
 import * as known from './errors';
 import { classNames, type FlowError } from './errors';
-import { caught, saidOf, wire as toWire } from './host';
+import { caught, saidOf, sound, wire as toWire } from './host';
 import { inspect } from './inspect';
 
 type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
@@ -120,11 +120,19 @@ const hidden = { writable: true, configurable: true, enumerable: false };
 /** What stands for a thrown value that is no error: its details hold the value. */
 function noError(value: unknown): Error {
   const error = new Error('Unknown block execution error');
-  const json = read<string | undefined>(() => toWire(value), undefined);
+  const json = read<string | undefined>(() => sound(JSON.stringify(value, withTexts)), undefined);
   const inspected = typeof value === 'bigint' ? `${value}n` : undefined;
   const shown: unknown = inspected ?? (json === undefined ? inspect(value) : JSON.parse(json));
   Object.defineProperty(error, 'details', { ...hidden, value: { thrown: shown } });
   return error;
+}
+
+/** The text of a part that has no JSON form, where JSON would show an empty object. */
+function withTexts(_key: string, part: unknown): unknown {
+  if (typeof part !== 'object' || part === null) return part;
+  if (part instanceof Promise || part instanceof RegExp) return String(part);
+  const isText = part instanceof Map || part instanceof Set || typeof (part as { then?: unknown }).then === 'function';
+  return isText ? inspect(part) : part;
 }
 
 /** An error of the engine, or one that was here before, as an object to throw or to hand over. */

@@ -49,7 +49,8 @@ function isFlat(value: unknown): boolean {
   return true;
 }
 
-function check(value: unknown, what: string, path: string, around: object[]): void {
+/** `isMade`: the value is what a `toJSON` gave, so that it is not asked for one. */
+function check(value: unknown, what: string, path: string, around: object[], isMade = false): void {
   switch (typeof value) {
     case 'number':
       if (!Number.isFinite(value)) refuse(what, path, `${value} is not a JSON number`);
@@ -77,7 +78,11 @@ function check(value: unknown, what: string, path: string, around: object[]): vo
     const hint = object instanceof Promise ? '; await it first' : '';
     refuse(what, path, `a ${object.constructor.name} cannot be stored${hint}`);
   }
-  if (typeof (object as { toJSON?: unknown }).toJSON === 'function') return;
+  const { toJSON } = object as { toJSON?: unknown };
+  if (!isMade && typeof toJSON === 'function') {
+    check((toJSON as () => unknown).call(object), what, path, around, true);
+    return;
+  }
   around.push(object);
   if (Array.isArray(object)) {
     for (let at = 0; at < object.length; at++) {
@@ -87,6 +92,7 @@ function check(value: unknown, what: string, path: string, around: object[]): vo
   } else {
     for (const key of Object.keys(object)) {
       const item = (object as Record<string, unknown>)[key];
+      if (isMade && key === 'toJSON') continue;
       if (typeof item !== 'string') check(item, what, path === '' ? key : `${path}.${key}`, around);
     }
   }

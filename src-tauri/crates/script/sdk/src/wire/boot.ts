@@ -19,6 +19,7 @@ import { fire, resolved, type Given } from '../define/fire';
 import { Flow, flowsOf, missed, placeOf } from '../define/flow';
 import { answer, began, caught, ended, enter, latestToken, leave, native, runAs, tellAs, wire } from '../base/host';
 import { codeFor, publish } from './carrying';
+import { converts } from '../base/converts';
 import { accepted, describe } from '../base/json-schema';
 import { takeWarnings } from '../define/known-keys';
 import { originOf } from '../base/origins';
@@ -219,6 +220,9 @@ const host = {
   /** `wide` counts what the schema would make of other values as let through. */
   describeSchema: (schema: number, wide: boolean): string =>
     JSON.stringify((wide ? accepted : describe)(schemas[schema] as never)),
+
+  /** Whether a schema may make something else of a value that it has made. */
+  converts: (schema: number): boolean => converts(schemas[schema] as never),
 
   /** The sources of functions, `\0` between them. */
   sources: (first: number, count: number): string =>

@@ -26,6 +26,15 @@ pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
     }
 }
 
+/// Returns what the schema makes of a null answer; `None` if it refuses null: then the model has not answered.
+pub(super) fn check_null(cx: &Context) -> Option<Data> {
+    let candidate = Data::from(Value::Null);
+    match &cx.frame.block.output_schema {
+        None => Some(candidate),
+        Some(schema) => schema.parse(&candidate).ok(),
+    }
+}
+
 /// Returns the answer that fits the schema, repaired if necessary, or `OutputValidationError`.
 pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candidate: Data) -> Result<Data, FlowError> {
     let Some(schema) = &cx.frame.block.output_schema else { return Ok(candidate) };

@@ -43,6 +43,11 @@ pub(super) async fn ask(
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();
     Ok(ModelReply {
+        // Beside a text, null means that there is no structured answer.
+        structured_output: answer
+            .get("structuredOutput")
+            .filter(|value| !value.is_null() || text("text").is_none())
+            .cloned(),
         text: text("text"),
         reasoning: text("reasoning"),
         tool_calls: calls
@@ -56,7 +61,6 @@ pub(super) async fn ask(
                 result: call_of.get("result").filter(|_| call_of["providerExecuted"] == true).cloned(),
             })
             .collect(),
-        structured_output: answer.get("structuredOutput").filter(|value| !value.is_null()).cloned(),
         usage: answer.get("usage").filter(|value| !value.is_null()).cloned(),
         model: Some(instance.id.clone()),
         finish_reason: text("finishReason"),
