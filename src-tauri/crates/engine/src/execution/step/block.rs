@@ -303,9 +303,10 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
         }
     }
     if let Some(schema) = &block.input_schema {
-        input = match cx.run.parses_once {
-            true => schema_check::parse_input(schema, input, &block.name)?,
-            false => schema_check::parse(schema, input, &block.name, "input")?,
+        input = if cx.run.parses_once {
+            schema_check::parse_input(schema, input, &block.name)?
+        } else {
+            schema_check::parse(schema, input, &block.name, "input")?
         };
     }
     if input.data != given.data {
