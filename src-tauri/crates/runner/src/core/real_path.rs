@@ -39,11 +39,11 @@ mod tests {
     #[cfg(unix)]
     #[test]
     fn a_link_in_the_path_changes_nothing() {
-        let folder = tempfile::tempdir().unwrap();
-        let dir = std::fs::canonicalize(folder.path()).unwrap();
-        std::fs::create_dir(dir.join("real")).unwrap();
-        std::fs::write(dir.join("real/here.ts"), "").unwrap();
-        std::os::unix::fs::symlink("real", dir.join("link")).unwrap();
+        let folder = tempfile::tempdir().expect("it works");
+        let dir = std::fs::canonicalize(folder.path()).expect("it works");
+        std::fs::create_dir(dir.join("real")).expect("it works");
+        std::fs::write(dir.join("real/here.ts"), "").expect("it works");
+        std::os::unix::fs::symlink("real", dir.join("link")).expect("it works");
         for (given, real) in [
             ("link/here.ts", "real/here.ts"),
             ("link/gone.ts", "real/gone.ts"),
