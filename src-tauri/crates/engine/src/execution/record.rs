@@ -7,6 +7,7 @@ pub mod alone;
 mod block_order;
 pub(crate) mod cache;
 pub mod effect_log;
+mod event_times;
 pub(crate) mod fork_edits;
 pub(crate) mod gone;
 mod kept_parts;
