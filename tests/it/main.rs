@@ -79,6 +79,7 @@ mod licences;
 mod limits;
 mod live_answers;
 mod loading;
+mod lost_questions;
 mod many_questions;
 mod mcp;
 mod mcp_clients;

@@ -8,6 +8,7 @@
 
 use super::Context;
 use crate::execution::record::cache::RecordedSuspension;
+use crate::execution::record::effect_log::EffectLog;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
 use crate::model::suspension::answer_schema::AnswerSchema;
@@ -75,7 +76,7 @@ impl Context {
             (Some(recorded), None) => {
                 if let Some(resolved) = recorded.resolved.clone() {
                     if let Some(effect_log) = &run.effect_log {
-                        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &request);
+                        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &request, true);
                     }
                     let is_first = run.used_answers.borrow_mut().insert(resolved.id.clone());
                     // A replay shows the items of the question and its answer, as the recorded run did.
@@ -84,22 +85,14 @@ impl Context {
                         run.record(&self.frame, EventKind::Suspended(recorded.request.clone()));
                     }
                     self.note_other_code(&recorded.request, &request);
-                    // In a replay a block that waits for nothing else gets its answer at once.
-                    let is_alone = !recorded.is_live
-                        && run.effect_log.as_ref().is_some_and(|log| !log.calls_others(&self.frame.path));
-                    match recorded.answered {
-                        _ if is_alone => {}
-                        Some(position) => run.wait_for_turn(position).await,
-                        None => self.wait_behind_log().await,
-                    }
+                    self.wait_for_answer(recorded).await;
                     if is_shown {
                         run.recorder.record(None, 0, EventKind::SuspensionResolved(resolved.clone()));
                     }
                     return Ok(Ok(resolved));
                 }
-                // Whoever compares a replay reads what it asks.
-                if run.effect_log.is_some() {
-                    self.record(EventKind::Suspended(request));
+                if let Some(effect_log) = &run.effect_log {
+                    self.ask_again(effect_log, recorded, request);
                 }
                 // It may have been asked by an earlier version, with another id.
                 return Ok(Err(recorded.request.clone()));
@@ -111,10 +104,35 @@ impl Context {
             }
             (None, _) => {
                 self.check_schema(&request, is_json_schema, wrong_pattern)?;
+                if let Some(effect_log) = &run.effect_log {
+                    effect_log.note_question(&self.frame.path, self.frame.attempt, &request, false);
+                }
                 self.record(EventKind::Suspended(request.clone()));
             }
         }
         Ok(Err(request))
+    }
+
+    /// Waits until it is the turn of a recorded answer.
+    async fn wait_for_answer(&self, recorded: &RecordedSuspension) {
+        let (run, path) = (&self.run, &self.frame.path);
+        let Some(position) = recorded.answered else { return self.wait_behind_log().await };
+        match run.effect_log.as_ref().filter(|log| !recorded.is_live && !log.calls_others(path)) {
+            // In a replay a block that waits for nothing else gets its answer at once; several of its questions get
+            // theirs in the order in which they were given.
+            Some(effect_log) if run.replay_cache.suspensions.answers_several(path, recorded.place) => {
+                effect_log.wait_for((effect_log.now(), position.1)).await;
+            }
+            Some(_) => {}
+            None => run.wait_for_turn(position).await,
+        }
+    }
+
+    /// In a replay: records a question that the log has without an answer, so that it can be compared.
+    fn ask_again(&self, effect_log: &EffectLog, recorded: &RecordedSuspension, mut asked: SuspensionRequest) {
+        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &asked, false);
+        (asked.id, asked.expires_at) = (recorded.request.id.clone(), recorded.request.expires_at);
+        self.record(EventKind::Suspended(asked));
     }
 
     /// Refuses the schema of a new question if it cannot be compiled. Questions that the log has are not refused. A

@@ -271,9 +271,10 @@ impl EffectLog {
         self.questions.borrow().clone()
     }
 
-    /// Notes a question whose answer the log has: that of a recorded question which attempt `place` asked.
-    pub(crate) fn note_question(&self, path: &Arc<str>, place: u32, asked: &SuspensionRequest) {
-        self.questions.borrow_mut().push(ReplayedQuestion { path: path.clone(), place, asking: asked.clone() });
+    /// Notes a question. The recorded question that it repeats was asked by attempt `place`.
+    pub(crate) fn note_question(&self, path: &Arc<str>, place: u32, asked: &SuspensionRequest, is_answered: bool) {
+        let (path, asking) = (path.clone(), asked.clone());
+        self.questions.borrow_mut().push(ReplayedQuestion { path, place, asking, is_answered });
     }
 
     /// Returns when the recorded run recorded an event of an attempt that makes an item, and gives the item its
