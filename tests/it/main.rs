@@ -119,6 +119,7 @@ mod read_only;
 mod recipes;
 mod recorded;
 mod replay_order;
+mod replayed_items;
 mod replayed_looks;
 mod replays;
 mod request_views;

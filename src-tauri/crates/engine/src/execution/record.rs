@@ -6,6 +6,7 @@ pub(crate) mod alignment;
 pub mod alone;
 mod block_order;
 pub(crate) mod cache;
+pub(crate) mod earlier_items;
 pub mod effect_log;
 mod event_times;
 pub(crate) mod fork_edits;

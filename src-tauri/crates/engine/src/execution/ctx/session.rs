@@ -56,6 +56,7 @@ impl Context {
     }
 
     fn own_items(&self) -> Result<Vec<Item>, FlowError> {
+        self.show_earlier_items();
         let own = self.run.recorder.items().map_err(|error| FlowError::storage(error.to_string()))?;
         Ok(items(&self.caller().request, Events::new(&own), true))
     }

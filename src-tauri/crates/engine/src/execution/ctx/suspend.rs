@@ -6,6 +6,8 @@
 //! question stays answered. A suspension is an outcome of its own: it is not a failure, no rescue sees it, and
 //! concurrent blocks run on.
 
+use std::rc::Rc;
+
 use super::Context;
 use crate::execution::record::cache::RecordedSuspension;
 use crate::execution::record::effect_log::EffectLog;
@@ -68,6 +70,7 @@ impl Context {
         if let Some(answer) = run.live_questions.answer_to(&self.frame.path, &request) {
             return Ok(Ok(answer));
         }
+        self.show_earlier_items();
         let known = run.replay_cache.suspension(&self.frame.path, self.frame.attempt, &request);
         // A replay returns every answer, whatever is shown.
         let differences =
@@ -80,13 +83,15 @@ impl Context {
                     }
                     let is_first = run.used_answers.borrow_mut().insert(resolved.id.clone());
                     // A replay shows the items of the question and its answer, as the recorded run did.
-                    let is_shown = is_first && recorded.place == Some(self.frame.attempt);
-                    if is_shown {
+                    let shows = is_first && recorded.place == Some(self.frame.attempt);
+                    let is_new = |log: &Rc<EffectLog>| log.earlier_items.take_question(&resolved.id);
+                    if shows && run.effect_log.as_ref().is_none_or(is_new) {
                         run.record(&self.frame, EventKind::Suspended(recorded.request.clone()));
                     }
                     self.note_other_code(&recorded.request, &request);
                     self.wait_for_answer(recorded).await;
-                    if is_shown {
+                    let is_new = |log: &Rc<EffectLog>| log.earlier_items.take_answer(&resolved.id);
+                    if shows && run.effect_log.as_ref().is_none_or(is_new) {
                         run.recorder.record(None, 0, EventKind::SuspensionResolved(resolved.clone()));
                     }
                     return Ok(Ok(resolved));
@@ -128,11 +133,20 @@ impl Context {
         }
     }
 
-    /// In a replay: records a question that the log has without an answer, so that it can be compared.
+    /// In a replay: records a question that the log has without an answer, so that it can be compared. The item of one
+    /// that another block has looked at is there already.
     fn ask_again(&self, effect_log: &EffectLog, recorded: &RecordedSuspension, mut asked: SuspensionRequest) {
         effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &asked, false);
         (asked.id, asked.expires_at) = (recorded.request.id.clone(), recorded.request.expires_at);
-        self.record(EventKind::Suspended(asked));
+        // What is shown before an earlier try of the block ends, expires with that try.
+        if effect_log.earlier_items.take_question(&recorded.request.id) || self.frame.attempt > 0 {
+            self.record(EventKind::Suspended(asked));
+        } else if recorded.request.differences(&asked).is_some() {
+            let id = recorded.request.id.clone();
+            let expired = Resolved { id, resolution: SuspensionStatus::Expired, data: None, by: None };
+            self.run.recorder.record(None, 0, EventKind::SuspensionResolved(expired));
+            self.record(EventKind::Suspended(asked));
+        }
     }
 
     /// Refuses the schema of a new question if it cannot be compiled. Questions that the log has are not refused. A

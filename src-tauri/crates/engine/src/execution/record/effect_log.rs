@@ -18,6 +18,7 @@ use futures_util::future::LocalBoxFuture;
 use serde_json::{Map, Value};
 
 use crate::execution::record::block_order::BlockOrder;
+use crate::execution::record::earlier_items::EarlierItems;
 use crate::execution::record::event_times::EventTimes;
 use crate::execution::record::kept_parts::KeptParts;
 use crate::execution::record::position::Position;
@@ -93,6 +94,8 @@ pub struct EffectLog {
     timers: Cell<Seq>,
     /// The first effect that the replay asked for and the log does not have.
     missing: RefCell<Option<Missing>>,
+    /// The items from before the tries that count.
+    pub(crate) earlier_items: EarlierItems,
     /// When the recorded events happened.
     event_times: EventTimes,
     /// The questions that the replay asked.
@@ -220,6 +223,7 @@ impl EffectLog {
             kept_parts: KeptParts::of(events, &counting),
             block_order: BlockOrder::of(events, &counting, own),
             callers: callers(events),
+            earlier_items: EarlierItems::of(events, &counting, own),
             event_times: EventTimes::of(events, &counting, own),
             resume_counts,
             unfinished,
