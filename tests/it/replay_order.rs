@@ -196,6 +196,88 @@ fn flows_of_random_shape_replay_as_they_ran() {
     assert_eq!(place.get("check --data")["ok"], true);
 }
 
+/// What a random function does that asks; `Q` is a name of its own. Those from `LOOKS` on see what others change.
+const ASKS: [&str; 10] = [
+    "await sleep(3); ",
+    "ctx.emit.message(\"Q\"); ",
+    "seen.push(await ask(ctx, \"Q\")); ",
+    "seen.push(await Promise.race([ask(ctx, \"Q\"), sleep(4).then(() => \"late\")])); ",
+    "seen.push(await Promise.all([ask(ctx, \"Q1\"), ask(ctx, \"Q2\")])); ",
+    "seen.push(await Promise.race([ask(ctx, \"Q1\"), ask(ctx, \"Q2\")])); ",
+    "void ask(ctx, \"Q\"); ",
+    "void ask(ctx, \"Q1\"); try { await put(ctx, \"Q2\"); } catch { seen.push(\"caught\"); } ",
+    "seen.push(look(ctx)); ",
+    "await ctx.session.appendJournal({ text: \"Q\" }); seen.push((await ctx.session.getJournal()).at(-1)); ",
+];
+const LOOKS: u64 = 8;
+
+impl Shapes {
+    fn asking_handler(&mut self, looks: bool) -> String {
+        let name = self.name();
+        let mut body = String::new();
+        for _ in 0..=self.below(4) {
+            let question = self.name();
+            let kinds = if looks { ASKS.len() as u64 } else { LOOKS };
+            body.push_str(&ASKS[self.below(kinds) as usize].replace('Q', &question));
+        }
+        let _ = writeln!(
+            self.blocks,
+            "const {name} = handler({{ name: \"{name}\", ...any, execute: async (input, ctx: any) => \
+             {{ const seen: any[] = []; {body}return seen; }} }});"
+        );
+        name
+    }
+
+    /// Steps that see all items, or functions side by side that do not look at each other.
+    fn asking_chain(&mut self) -> String {
+        let mut chain = "sequencer({ name: \"all\", inputSchema: z.any() })".to_owned();
+        if self.below(4) == 0 {
+            let _ =
+                write!(chain, ".parallel({{ a: {}, b: {} }})", self.asking_handler(false), self.asking_handler(false));
+            return chain;
+        }
+        for _ in 0..=self.below(2) {
+            let _ = write!(chain, ".step({})", self.asking_handler(true));
+        }
+        chain
+    }
+}
+
+/// Questions that are answered in any order, lose to others or to the clock, or are forgotten; and functions that look at
+/// the items and the journal of their request.
+#[test]
+fn flows_that_ask_are_replayed_as_they_ran() {
+    let asks = "const put = (ctx: any, message: string) => ctx.suspend({ reason: \"human_approval\", message });
+const ask = (ctx: any, message: string) => put(ctx, message).then(() => message, () => `no ${message}`);
+const look = (ctx: any) => ctx.session.items.all().map((item: any) => [item.type, item.ts]);
+";
+    let place = Place::new();
+    for seed in 0..20 {
+        let kind = format!("asks{seed}");
+        let mut shapes = Shapes { state: 1000 + seed, names: 0, blocks: asks.to_owned() };
+        shapes.below(1);
+        let root = shapes.asking_chain();
+        place.write(&format!("flows/{kind}.ts"), flow(&kind, &shapes.blocks, &root));
+        let begin = ["run", &kind, "go", "--user", "ada", "--session", &kind, "--request", &kind, "--input", "1"];
+        let mut code = place.run(&begin).code;
+        for _ in 0..40 {
+            check_replays(&place, &kind);
+            if code != Some(4) {
+                break;
+            }
+            let all = place.get(&format!("suspensions --session {kind}"));
+            let is_open = |one: &&Value| one["status"] == "pending";
+            let open: Vec<&Value> = all.as_array().into_iter().flatten().filter(is_open).collect();
+            assert!(!open.is_empty(), "{kind} waits for nothing");
+            let chosen = open[shapes.below(open.len() as u64) as usize]["id"].as_str().unwrap_or_default();
+            let how = if shapes.below(3) == 0 { "--reject" } else { "--approve" };
+            code = place.ask(&format!("resume {kind} {how} --suspension {chosen}")).code;
+        }
+        assert_eq!(code, Some(0), "{kind}");
+    }
+    assert_eq!(place.get("check --data")["ok"], true);
+}
+
 /// Two models side by side, whose tools read and write one record, and a process that dies while they speak. A tool that
 /// had ended began before the other one wrote: a replay of the request that was resumed found it after that.
 #[test]

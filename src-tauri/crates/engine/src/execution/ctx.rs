@@ -112,9 +112,20 @@ impl Context {
 
     /// Records an event of this block.
     pub fn record(&self, kind: EventKind) -> Seq {
+        if matches!(kind, EventKind::ItemAdded { .. } | EventKind::StateChanged { .. }) {
+            self.show_earlier_items();
+        }
         let seq = self.run.record(&self.frame, kind);
         self.add_to_call(seq);
         seq
+    }
+
+    /// In a replay: shows the items that were there when the recorded execution began.
+    pub(crate) fn show_earlier_items(&self) {
+        match &self.call {
+            Some(call) => self.run.show_items_before_call(&self.frame, &call.name),
+            None => self.run.show_items_before(&self.frame),
+        }
     }
 
     /// Adds an event to the callback call that runs now, if any.

@@ -6,6 +6,7 @@ pub(crate) mod callback_call;
 pub(crate) mod context;
 mod cooperative;
 mod declared;
+mod earlier_items;
 pub mod frame;
 mod frames;
 pub(crate) mod next;

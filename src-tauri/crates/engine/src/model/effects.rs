@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use crate::model::data::Data;
 use crate::model::error::FlowError;
+use crate::model::event::EventKind;
 use crate::model::redaction::Redaction;
 
 mod dispatch;
@@ -109,6 +110,12 @@ pub trait Effects {
 
     /// Milliseconds since the epoch.
     fn now_ms(&self) -> i64;
+
+    /// Returns the time of an event that is recorded now, in milliseconds since the epoch. A replay returns when the
+    /// recorded run recorded it, and gives the item that the event makes its recorded times.
+    fn event_time(&self, _path: Option<&Arc<str>>, _attempt: u32, _kind: &mut EventKind) -> i64 {
+        self.now_ms()
+    }
 
     /// A number in `[0, 1)`.
     fn random(&self) -> f64;

@@ -302,6 +302,19 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     items
 }
 
+/// The items that no block made of a request that was resumed: that it failed, and that it was continued. Each with the
+/// event that adds it.
+pub(crate) fn items_of_request(events: Events<'_>) -> Vec<(&Event, NewItem)> {
+    if !events.iter().any(|event| matches!(event.kind, EventKind::RequestResumed { .. })) {
+        return Vec::new();
+    }
+    let facts = Facts::gather(events, false);
+    let is_of_request =
+        |event: &&Event| matches!(event.kind, EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. });
+    let of_request = events.iter().filter(is_of_request);
+    of_request.filter_map(|event| Some((event, facts.item_of("", events, event)?))).collect()
+}
+
 /// Whether an event takes a number among the items of its request, in a request that repeats nothing: see [`repeats`].
 /// Must agree with [`items`], which asks for the whole log.
 pub fn takes_number(kind: &EventKind, has_path: bool) -> bool {

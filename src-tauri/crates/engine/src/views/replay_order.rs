@@ -284,6 +284,12 @@ impl ReplayOrder {
         begun.filter(move |path| with_ancestors(path).any(&may_be_silent))
     }
 
+    /// Whether an event's attempt waited or was cut off, and the event belongs to no function of it that returned: the
+    /// next attempt makes it again.
+    pub fn is_of_cut_try(&self, event: &Event) -> bool {
+        self.is_cut(event) && !self.kept.contains(&event.seq)
+    }
+
     /// Whether an event's attempt failed and a resume ran its block again: a replay does not make it.
     pub fn is_withdrawn(&self, event: &Event) -> bool {
         let withdrawn = |path: &Arc<str>| self.withdrawn.contains(&(path.clone(), self.run(event, path)));

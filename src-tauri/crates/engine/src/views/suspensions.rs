@@ -127,8 +127,8 @@ pub fn suspensions(events: Events<'_>, ended: bool, now: i64) -> Vec<Suspension>
 /// A question by its block, the callback that asked, its number there, and the attempt that asks it in a replay.
 type Numbered<'e> = (&'e Arc<str>, Option<&'e str>, u32, u32);
 
-/// A question that was answered.
-pub struct AnsweredQuestion<'e> {
+/// A question that was asked, answered or not.
+pub struct AskedQuestion<'e> {
     /// The block that asked.
     pub path: Arc<str>,
     /// The event.
@@ -139,22 +139,34 @@ pub struct AnsweredQuestion<'e> {
     pub place: u32,
     /// Whether the attempt that asked failed, and a resume ran the block again: a replay need not ask it.
     pub is_withdrawn: bool,
+    /// Whether the attempt that asked is one that counts: no later attempt made it again.
+    pub is_of_counting_try: bool,
+    /// Whether it was answered.
+    pub is_answered: bool,
 }
 
-/// The questions of a request that were answered and that no later question of the same try replaced, in the order in
-/// which their numbers were first asked.
-pub fn answered(events: &[Event]) -> Vec<AnsweredQuestion<'_>> {
+/// The questions of a request that no later question of the same try replaced, in the order in which their numbers were
+/// first asked.
+pub fn asked(events: &[Event]) -> Vec<AskedQuestion<'_>> {
     if !events.iter().any(|event| matches!(event.kind, EventKind::Suspended(_))) {
         return Vec::new();
     }
     let order = ReplayOrder::read(events);
-    let mut asked: IndexMap<Numbered<'_>, AnsweredQuestion<'_>> = IndexMap::new();
+    let mut asked: IndexMap<Numbered<'_>, AskedQuestion<'_>> = IndexMap::new();
     let mut answered: HashSet<&str> = HashSet::new();
     for event in events {
         match (&event.kind, &event.path) {
             (EventKind::Suspended(asking), Some(path)) => {
                 let (place, is_withdrawn) = (order.place_of_question(event) as u32, order.is_withdrawn(event));
-                let question = AnsweredQuestion { path: path.clone(), seq: event.seq, asking, place, is_withdrawn };
+                let question = AskedQuestion {
+                    path: path.clone(),
+                    seq: event.seq,
+                    asking,
+                    place,
+                    is_withdrawn,
+                    is_of_counting_try: order.place(event).is_some(),
+                    is_answered: false,
+                };
                 asked.insert((path, asking.callback.as_deref(), asking.ordinal, place), question);
             }
             (EventKind::SuspensionResolved(resolved), _) => drop(answered.insert(&resolved.id)),
@@ -162,7 +174,10 @@ pub fn answered(events: &[Event]) -> Vec<AnsweredQuestion<'_>> {
             _ => {}
         }
     }
-    asked.into_values().filter(|question| answered.contains(&*question.asking.id)).collect()
+    for question in asked.values_mut() {
+        question.is_answered = answered.contains(&*question.asking.id);
+    }
+    asked.into_values().collect()
 }
 
 /// The block that these questions belong to no longer waits for those that are pending.

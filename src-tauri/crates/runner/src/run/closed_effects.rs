@@ -8,6 +8,7 @@ use std::sync::Arc;
 use engine::effect_log::EffectLog;
 use engine::effects::{Effects, FetchCall, FetchReply, Listener, ModelCall, ModelReply, SyncEffect};
 use engine::error::FlowError;
+use engine::event::EventKind;
 use engine::redaction::Redaction;
 use futures_util::FutureExt;
 use futures_util::future::LocalBoxFuture;
@@ -64,6 +65,14 @@ impl Effects for ClosedEffects {
             (_, SyncEffect::Clock | SyncEffect::PreciseClock) => self.now_ms().into(),
             (_, effect) => effect.placeholder(),
         }
+    }
+
+    fn event_time(&self, path: Option<&Arc<str>>, attempt: u32, kind: &mut EventKind) -> i64 {
+        let recorded = match &self.time {
+            Time::Recorded(effect_log) => effect_log.event_time(path, attempt, kind),
+            Time::Machine => None,
+        };
+        recorded.unwrap_or_else(|| self.now_ms())
     }
 
     fn random(&self) -> f64 {

@@ -185,6 +185,7 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         let begun = if alone.is_some() { run.begin_resumed(Vec::new()).await } else { run.begin().await };
         let input = begun.map_err(Fault::internal)?;
         loaded.attach(&run);
+        run.accept_answers();
         let work = with_script(run.execute(input), loaded.drive());
         // A recording that was cut off in the middle of an effect has no end of it.
         let is_cut_off = Cell::new(false);
@@ -192,10 +193,12 @@ fn carry_out(workspace: &Path, input: ReplayInput) -> Result<Replayed, Fault> {
         let work = Box::pin(until_answered(work, is_over));
         let settle = || effect_log.advance();
         let unblock = || {
-            if loaded.fail_waiting_calls() {
+            let is_to_abort = was_aborted && !stop.is_set();
+            // A question without an answer suspends its block when nothing else can run, as in the recorded run.
+            if (!is_to_abort && run.stop_waiting()) || loaded.fail_waiting_calls() {
                 return true;
             }
-            if was_aborted && !stop.is_set() {
+            if is_to_abort {
                 loaded.abort();
                 stop.set();
                 return true;

@@ -352,7 +352,8 @@ impl Recorder {
         }
         let seq = self.last.get() + 1;
         self.last.set(seq);
-        let event = Event { seq, at: self.effects.now_ms(), path: path.cloned(), attempt, kind };
+        let at = self.effects.event_time(path, attempt, &mut kind);
+        let event = Event { seq, at, path: path.cloned(), attempt, kind };
         self.began.set(self.began.get().or(Some(event.at)));
         self.newest.set(event.at);
         event

@@ -21,6 +21,9 @@ impl Context {
         let tail = blake3::hash(format!("{}{}{ordinal}", self.caller().request, self.frame.instance).as_bytes());
         whole.insert("id".to_owned(), format!("journal_{now}_{}", &tail.to_hex()[..6]).into());
         whole.insert("ts".to_owned(), now.into());
+        if let Some(effect_log) = &self.run.effect_log {
+            whole.extend(effect_log.next_journal_entry(&self.frame.path, self.frame.attempt));
+        }
         whole.extend(entry);
         let entry = Value::Object(whole);
         self.run.note(&self.frame, NoteKind::Journal, entry.clone());
@@ -53,6 +56,7 @@ impl Context {
     }
 
     fn own_items(&self) -> Result<Vec<Item>, FlowError> {
+        self.show_earlier_items();
         let own = self.run.recorder.items().map_err(|error| FlowError::storage(error.to_string()))?;
         Ok(items(&self.caller().request, Events::new(&own), true))
     }

@@ -6,8 +6,11 @@
 //! question stays answered. A suspension is an outcome of its own: it is not a failure, no rescue sees it, and
 //! concurrent blocks run on.
 
+use std::rc::Rc;
+
 use super::Context;
 use crate::execution::record::cache::RecordedSuspension;
+use crate::execution::record::effect_log::EffectLog;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, EventKind};
 use crate::model::suspension::answer_schema::AnswerSchema;
@@ -67,6 +70,7 @@ impl Context {
         if let Some(answer) = run.live_questions.answer_to(&self.frame.path, &request) {
             return Ok(Ok(answer));
         }
+        self.show_earlier_items();
         let known = run.replay_cache.suspension(&self.frame.path, self.frame.attempt, &request);
         // A replay returns every answer, whatever is shown.
         let differences =
@@ -75,31 +79,25 @@ impl Context {
             (Some(recorded), None) => {
                 if let Some(resolved) = recorded.resolved.clone() {
                     if let Some(effect_log) = &run.effect_log {
-                        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &request);
+                        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &request, true);
                     }
                     let is_first = run.used_answers.borrow_mut().insert(resolved.id.clone());
                     // A replay shows the items of the question and its answer, as the recorded run did.
-                    let is_shown = is_first && recorded.place == Some(self.frame.attempt);
-                    if is_shown {
+                    let shows = is_first && recorded.place == Some(self.frame.attempt);
+                    let is_new = |log: &Rc<EffectLog>| log.earlier_items.take_question(&resolved.id);
+                    if shows && run.effect_log.as_ref().is_none_or(is_new) {
                         run.record(&self.frame, EventKind::Suspended(recorded.request.clone()));
                     }
                     self.note_other_code(&recorded.request, &request);
-                    // In a replay a block that waits for nothing else gets its answer at once.
-                    let is_alone = !recorded.is_live
-                        && run.effect_log.as_ref().is_some_and(|log| !log.calls_others(&self.frame.path));
-                    match recorded.answered {
-                        _ if is_alone => {}
-                        Some(position) => run.wait_for_turn(position).await,
-                        None => self.wait_behind_log().await,
-                    }
-                    if is_shown {
+                    self.wait_for_answer(recorded).await;
+                    let is_new = |log: &Rc<EffectLog>| log.earlier_items.take_answer(&resolved.id);
+                    if shows && run.effect_log.as_ref().is_none_or(is_new) {
                         run.recorder.record(None, 0, EventKind::SuspensionResolved(resolved.clone()));
                     }
                     return Ok(Ok(resolved));
                 }
-                // Whoever compares a replay reads what it asks.
-                if run.effect_log.is_some() {
-                    self.record(EventKind::Suspended(request));
+                if let Some(effect_log) = &run.effect_log {
+                    self.ask_again(effect_log, recorded, request);
                 }
                 // It may have been asked by an earlier version, with another id.
                 return Ok(Err(recorded.request.clone()));
@@ -111,10 +109,44 @@ impl Context {
             }
             (None, _) => {
                 self.check_schema(&request, is_json_schema, wrong_pattern)?;
+                if let Some(effect_log) = &run.effect_log {
+                    effect_log.note_question(&self.frame.path, self.frame.attempt, &request, false);
+                }
                 self.record(EventKind::Suspended(request.clone()));
             }
         }
         Ok(Err(request))
+    }
+
+    /// Waits until it is the turn of a recorded answer.
+    async fn wait_for_answer(&self, recorded: &RecordedSuspension) {
+        let (run, path) = (&self.run, &self.frame.path);
+        let Some(position) = recorded.answered else { return self.wait_behind_log().await };
+        match run.effect_log.as_ref().filter(|log| !recorded.is_live && !log.calls_others(path)) {
+            // In a replay a block that waits for nothing else gets its answer at once; several of its questions get
+            // theirs in the order in which they were given.
+            Some(effect_log) if run.replay_cache.suspensions.answers_several(path, recorded.place) => {
+                effect_log.wait_for((effect_log.now(), position.1)).await;
+            }
+            Some(_) => {}
+            None => run.wait_for_turn(position).await,
+        }
+    }
+
+    /// In a replay: records a question that the log has without an answer, so that it can be compared. The item of one
+    /// that another block has looked at is there already.
+    fn ask_again(&self, effect_log: &EffectLog, recorded: &RecordedSuspension, mut asked: SuspensionRequest) {
+        effect_log.note_question(&self.frame.path, recorded.place.unwrap_or(0), &asked, false);
+        (asked.id, asked.expires_at) = (recorded.request.id.clone(), recorded.request.expires_at);
+        // What is shown before an earlier try of the block ends, expires with that try.
+        if effect_log.earlier_items.take_question(&recorded.request.id) || self.frame.attempt > 0 {
+            self.record(EventKind::Suspended(asked));
+        } else if recorded.request.differences(&asked).is_some() {
+            let id = recorded.request.id.clone();
+            let expired = Resolved { id, resolution: SuspensionStatus::Expired, data: None, by: None };
+            self.run.recorder.record(None, 0, EventKind::SuspensionResolved(expired));
+            self.record(EventKind::Suspended(asked));
+        }
     }
 
     /// Refuses the schema of a new question if it cannot be compiled. Questions that the log has are not refused. A

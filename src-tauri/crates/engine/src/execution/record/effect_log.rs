@@ -15,9 +15,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use futures_util::future::LocalBoxFuture;
-use serde_json::{Value, json};
+use serde_json::{Map, Value};
 
 use crate::execution::record::block_order::BlockOrder;
+use crate::execution::record::earlier_items::EarlierItems;
+use crate::execution::record::event_times::EventTimes;
 use crate::execution::record::kept_parts::KeptParts;
 use crate::execution::record::position::Position;
 use crate::execution::record::turns::Turns;
@@ -25,7 +27,6 @@ use crate::model::effects::EffectKind;
 use crate::model::error::FlowError;
 use crate::model::event::{DriftKind, Event, EventKind, KeptPart, Seq};
 use crate::model::log::Record;
-use crate::model::operation::equal;
 use crate::model::path::{is_called, parent};
 use crate::model::scope::ScopeKey;
 use crate::model::suspension::SuspensionRequest;
@@ -36,7 +37,6 @@ use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
 use callers::callers;
 pub use missing::Missing;
-use missing::differing;
 
 /// One recorded effect.
 #[derive(Clone, Debug)]
@@ -94,7 +94,11 @@ pub struct EffectLog {
     timers: Cell<Seq>,
     /// The first effect that the replay asked for and the log does not have.
     missing: RefCell<Option<Missing>>,
-    /// The questions that the replay asked and whose answers the log has.
+    /// The items from before the tries that count.
+    pub(crate) earlier_items: EarlierItems,
+    /// When the recorded events happened.
+    event_times: EventTimes,
+    /// The questions that the replay asked.
     questions: RefCell<Vec<ReplayedQuestion>>,
 }
 
@@ -219,6 +223,8 @@ impl EffectLog {
             kept_parts: KeptParts::of(events, &counting),
             block_order: BlockOrder::of(events, &counting, own),
             callers: callers(events),
+            earlier_items: EarlierItems::of(events, &counting, own),
+            event_times: EventTimes::of(events, &counting, own),
             resume_counts,
             unfinished,
             rounds,
@@ -264,15 +270,26 @@ impl EffectLog {
         self.missing.borrow().clone()
     }
 
-    /// Returns the questions that the replay asked and whose answers the log has, in the order in which they were
-    /// asked.
+    /// Returns the questions that the replay asked, in the order in which it asked them.
     pub fn questions(&self) -> Vec<ReplayedQuestion> {
         self.questions.borrow().clone()
     }
 
-    /// Notes a question whose answer the log has: that of a recorded question which attempt `place` asked.
-    pub(crate) fn note_question(&self, path: &Arc<str>, place: u32, asked: &SuspensionRequest) {
-        self.questions.borrow_mut().push(ReplayedQuestion { path: path.clone(), place, asking: asked.clone() });
+    /// Notes a question. The recorded question that it repeats was asked by attempt `place`.
+    pub(crate) fn note_question(&self, path: &Arc<str>, place: u32, asked: &SuspensionRequest, is_answered: bool) {
+        let (path, asking) = (path.clone(), asked.clone());
+        self.questions.borrow_mut().push(ReplayedQuestion { path, place, asking, is_answered });
+    }
+
+    /// Returns when the recorded run recorded an event of an attempt that makes an item, and gives the item its
+    /// recorded times; `None` if the log has no such event.
+    pub fn event_time(&self, path: Option<&Arc<str>>, attempt: u32, kind: &mut EventKind) -> Option<i64> {
+        self.event_times.restore(path, attempt, kind)
+    }
+
+    /// Returns the `id` and the `ts` of the next journal entry of an attempt; nothing if the log has none.
+    pub(crate) fn next_journal_entry(&self, path: &Arc<str>, attempt: u32) -> Map<String, Value> {
+        self.event_times.next_journal_entry(path, attempt)
     }
 
     /// Returns a recorded effect of an attempt, by kind and ordinal.
@@ -285,39 +302,6 @@ impl EffectLog {
     ) -> Option<RecordedEffect> {
         let of_attempt = self.attempts.get(path).and_then(|attempts| attempts.get(attempt as usize));
         of_attempt.and_then(|effects| effects.get(&effect)).and_then(|all| all.get(&ordinal)).cloned()
-    }
-
-    /// Notes an effect that was asked for and not found. Returns whether the replay has diverged: it has not, if the
-    /// attempt was still running when the recording ended, or did not await the effect.
-    pub(crate) fn note_missing(&self, path: &Arc<str>, attempt: u32, effect: EffectKind, ordinal: u32) -> bool {
-        let is_unawaited = self.unawaited.contains(&(path.clone(), attempt, effect, ordinal));
-        if is_unawaited || self.unfinished.contains(&(path.clone(), attempt)) {
-            return false;
-        }
-        let nth = if attempt == 0 { String::new() } else { format!(" of attempt {}", attempt + 1) };
-        let asked = json!(format!("{}, call {}{nth}", effect.as_str(), ordinal + 1));
-        self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded: None });
-        true
-    }
-
-    /// Returns the effect if it was recorded for an equal request; else notes the difference and fails with an abort.
-    pub(crate) fn check_request(
-        &self,
-        path: &Arc<str>,
-        kind: EffectKind,
-        effect: RecordedEffect,
-        request: &Value,
-    ) -> Result<RecordedEffect, FlowError> {
-        match effect.request.as_ref().map(AskedWith::whole) {
-            Some(recorded) if !equal(&recorded, request) => {
-                let (was, is) = differing(&recorded, request);
-                let recorded = Some((effect.seq, json!({ kind.as_str(): was })));
-                let asked = json!({ kind.as_str(): is });
-                self.missing.borrow_mut().get_or_insert(Missing { path: path.clone(), asked, recorded });
-                Err(FlowError::aborted())
-            }
-            _ => Ok(effect),
-        }
     }
 
     /// Waits until an attempt may start: returns at once, unless it ran again after a crash or an abort.

@@ -166,6 +166,7 @@ pub(crate) fn try_block(
             }
             let mut result = body_until_abort(&run, &frame, &input).await;
             run.wait_for_recorded_block_end(&frame).await;
+            run.show_items_before(&frame);
             frame.finish();
             if let Some(given) = given_before {
                 let result = run.given_again(&frame, result, given);

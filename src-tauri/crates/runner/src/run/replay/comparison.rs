@@ -72,7 +72,7 @@ pub(crate) struct Found<'r> {
     pub(crate) events: &'r [Event],
     /// The effect that it asked for and that the log does not have.
     pub(crate) missing: Option<Missing>,
-    /// The questions that it asked and whose answers the log has.
+    /// The questions that it asked.
     pub(crate) questions: Vec<ReplayedQuestion>,
     /// How the input that the action of today makes of the recorded one differs from that.
     pub(crate) input: Option<Divergence>,
@@ -98,7 +98,7 @@ impl Comparison {
         let mut is = questions::with_waiting(traces(replayed), replayed, Came::of(replayed).waits);
         form(&mut is);
         left_out::leave_out(&mut was, &is, recorded);
-        questions::add_answered(&mut was, &mut is, recorded, questions);
+        questions::add_asked((&mut was, &mut is), recorded, questions, &ended);
         dispatches::add_dispatches(&mut was, &mut is, recorded, replayed);
         hide(&mut was, redaction);
         hide(&mut is, redaction);

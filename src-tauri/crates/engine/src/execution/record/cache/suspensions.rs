@@ -186,6 +186,12 @@ impl RecordedSuspensions {
         known.or_else(|| earlier().next()).or_else(|| answered().next())
     }
 
+    /// Returns whether a replayed attempt of a block asked several questions that were answered.
+    pub(crate) fn answers_several(&self, path: &str, place: Option<u32>) -> bool {
+        let all = self.by_path.get(path).into_iter().flat_map(HashMap::values).flatten();
+        all.filter(|one| one.place == place && one.resolved.is_some()).nth(1).is_some()
+    }
+
     /// Returns the arguments that a person put in place of a model's, when the call of a tool at a path was approved.
     pub(crate) fn edited_arguments<'s>(&'s self, path: &str) -> Option<&'s Value> {
         let newest = |of_number: &'s Vec<RecordedSuspension>| of_number.iter().rev().find(|one| one.resolved.is_some());

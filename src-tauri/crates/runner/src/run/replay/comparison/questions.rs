@@ -1,4 +1,5 @@
-//! The questions that blocks ask, as something that they do: those that were answered, and those that they wait for.
+//! The questions that blocks ask, as something that they do: those that were answered, those that a block ended
+//! without an answer to, and those that blocks wait for.
 //!
 //! A block that suspends runs again from its top, and a recorded question is in an attempt that no longer counts; so
 //! questions are compared by their block, its try, and their number there, not by their place among what else the block
@@ -10,7 +11,7 @@ use std::sync::Arc;
 use engine::effect_log::ReplayedQuestion;
 use engine::event::{Event, EventKind, Seq};
 use engine::suspension::{SuspensionRequest, SuspensionStatus};
-use engine::views::suspensions::{AnsweredQuestion, answered, suspensions};
+use engine::views::suspensions::{AskedQuestion, asked, suspensions};
 use engine::views::trace::{Did, Traces};
 use engine::views::{Events, edited_input};
 use indexmap::IndexMap;
@@ -58,35 +59,44 @@ type Number<'q> = (Option<&'q str>, u32, u32);
 /// The questions of one block.
 type OfBlock<'q> = IndexMap<Number<'q>, Did>;
 
-/// Adds the questions that were answered to what both did. `asked` are those of the replay.
-pub(super) fn add_answered(was: &mut Trace, is: &mut Trace, recorded: &[Event], asked: &[ReplayedQuestion]) {
+/// Adds the questions that were asked to what both did; of blocks that have not `ended`, only those that were answered.
+/// `replayed` are those of the replay.
+pub(super) fn add_asked(
+    (was, is): (&mut Trace, &mut Trace),
+    recorded: &[Event],
+    replayed: &[ReplayedQuestion],
+    ended: &HashSet<Arc<str>>,
+) {
     let own = edited_input(recorded).unwrap_or(0);
-    let mut answered = answered(recorded);
-    answered.retain(|question| question.seq > own);
-    let before = by_block(answered.iter().map(|question| (&question.path, question.seq, number(question))));
-    let now = by_block(asked.iter().map(|one| (&one.path, 0, replayed(one))));
-    // A resume of a failed request ran the block again, and may have asked something else.
-    let withdrawn = answered.iter().filter(|question| question.is_withdrawn);
-    let withdrawn: HashSet<(&str, Number<'_>)> =
-        withdrawn.map(|question| (&*question.path, number(question).0)).collect();
+    let mut questions = asked(recorded);
+    questions.retain(|question| question.seq > own && (question.is_answered || ended.contains(&question.path)));
+    let replayed = replayed.iter().filter(|question| question.is_answered || ended.contains(&question.path));
+    let before = by_block(questions.iter().map(|question| (&question.path, question.seq, number(question))));
+    let now = by_block(replayed.map(|question| (&question.path, 0, replayed_number(question))));
+    // A resume of a failed request ran the block again, and may have asked something else. So may the next try of a
+    // block that had no answer.
+    let may_be_left_out =
+        |question: &&AskedQuestion<'_>| question.is_withdrawn || !question.is_answered && !question.is_of_counting_try;
+    let left_out: HashSet<(&str, Number<'_>)> =
+        questions.iter().filter(may_be_left_out).map(|question| (&*question.path, number(question).0)).collect();
     let is_one_code = ran_one_code(recorded);
     let none = OfBlock::new();
     let paths: Vec<Arc<str>> = was.keys().filter(|path| is.contains_key(*path)).cloned().collect();
     for path in paths {
         let (before, now) = (before.get(&path).unwrap_or(&none), now.get(&path).unwrap_or(&none));
         // Code that ran before the answer may have asked what later code did not.
-        let is_due = |number: &Number<'_>| is_one_code && !withdrawn.contains(&(&*path, *number));
+        let is_due = |number: &Number<'_>| is_one_code && !left_out.contains(&(&*path, *number));
         let asks = |number: &Number<'_>| is_due(number) || now.contains_key(number);
         add(was, &path, before.iter().filter(|(number, _)| asks(number)));
         add(is, &path, now.iter());
     }
 }
 
-fn number<'q>(question: &AnsweredQuestion<'q>) -> (Number<'q>, &'q SuspensionRequest) {
+fn number<'q>(question: &AskedQuestion<'q>) -> (Number<'q>, &'q SuspensionRequest) {
     (number_of(question.asking, question.place), question.asking)
 }
 
-fn replayed(question: &ReplayedQuestion) -> (Number<'_>, &SuspensionRequest) {
+fn replayed_number(question: &ReplayedQuestion) -> (Number<'_>, &SuspensionRequest) {
     (number_of(&question.asking, question.place), &question.asking)
 }
 
