@@ -81,6 +81,7 @@ mod live_answers;
 mod loading;
 mod many_questions;
 mod mcp;
+mod mcp_answers;
 mod mcp_clients;
 mod mcp_stdio;
 mod mcp_window;
