@@ -1,5 +1,5 @@
-//! What every answer of `flowglass mcp` keeps to: its budget, the schema of the calls it proposes, arguments that all have
-//! an effect, and secrets that are named if they cannot be hidden.
+//! What every answer of `flowglass mcp` keeps to: its budget, the schema of the calls it proposes, arguments that all
+//! have an effect, and secrets that are named if they cannot be hidden.
 
 use serde_json::{Value, json};
 use tests::agent::Agent;

@@ -88,8 +88,9 @@ pub(super) fn verify(door: &Door, asked: Asked, page: Page) -> Result<Answer, Re
         let sides =
             if run.recorded.is_some() { format!(" · recorded {recorded} · now {found}") } else { String::new() };
         let verdict = run.verdict.as_str().replace('_', " ");
+        let told_why = run.why.as_deref().map(|why| cut(why, page.bytes_of_value(SIDE)));
         let json = json!({ "request": run.request_id, "file": run.file, "verdict": run.verdict, "path": run.path,
-            "field": run.field, "recorded": recorded, "found": found, "why": run.why.as_deref().map(|why| cut(why, page.bytes_of_value(SIDE))) });
+            "field": run.field, "recorded": recorded, "found": found, "why": told_why });
         answer.row(format!("{} · {verdict}{at}{field}{sides}{why}", name(&id)), json);
     }
     let first = verified.results.iter().find(|run| run.verdict == Verdict::Differs);
