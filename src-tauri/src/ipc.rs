@@ -142,6 +142,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             database::check_data,
             database::compact,
             database::delete_session,
+            database::missing_secrets,
             database::export_session,
             database::export_page,
             database::export_trace,

@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 
 use crate::cli::args::Mcp;
 use crate::cli::{Outcome, exit};
+use crate::terminal::tell;
 
 /// `flowglass mcp`.
 pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
@@ -23,11 +24,17 @@ pub(crate) fn mcp(asked: &Mcp, options: OpenOptions) -> Result<Outcome, Fault> {
             // Without the password, which belongs into PGPASSWORD.
             None => data.path().to_owned(),
         });
-        let config = ::mcp::client_config(&program, &folder, data.as_deref());
+        let variables = Workspace::secret_variables_at(&folder)?;
+        let config = ::mcp::client_config(&program, &folder, data.as_deref(), &variables);
         let text = text(&config);
         return Ok(Outcome::done(config, text));
     }
-    folder(&options)?;
+    // Settings that cannot be read are named when the workspace is opened.
+    for variable in Workspace::missing_secrets_at(&folder(&options)?).unwrap_or_default() {
+        tell(&format!(
+            "flowglass: {variable} is not set here, so that its recorded value cannot be found and hidden in answers"
+        ));
+    }
     let options = OpenOptions { existing: true, ..options };
     ::mcp::serve_stdio(move || open(&options))?;
     Ok(Outcome { json: Value::Null, text: String::new(), code: exit::DONE })

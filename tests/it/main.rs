@@ -83,6 +83,7 @@ mod loading;
 mod lost_questions;
 mod many_questions;
 mod mcp;
+mod mcp_answers;
 mod mcp_clients;
 mod mcp_stdio;
 mod mcp_window;

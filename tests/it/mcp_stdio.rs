@@ -33,11 +33,18 @@ fn what_is_no_call_is_answered_with_what_is_wrong() {
         "]".repeat(100_000)
     );
     let long = format!(r#"{{"jsonrpc":"2.0","id":9,"method":"ping","params":"{}"}}"#, "a".repeat(20_000_000));
-    let unreadable = ["this is no json", "{", deep.as_str(), long.as_str()];
+    let unreadable = ["this is no json", "{", long.as_str()];
     for line in unreadable {
         let answer = told(&mut agent, line);
         assert_eq!(answer["error"]["code"], -32_700, "{answer}");
         assert!(answer.to_string().len() < 400, "{answer}");
+    }
+    // What is JSON beyond a limit has an id to be answered with.
+    let half = r#"{"jsonrpc":"2.0","id":9,"method":"ping","params":{"a":"\ud800"}}"#;
+    for (line, words) in [(deep.as_str(), "at most 127 deep"), (half, "surrogates come in pairs")] {
+        let answer = told(&mut agent, line);
+        assert_eq!((&answer["error"]["code"], &answer["id"]), (&json!(-32_602), &json!(9)), "{answer}");
+        assert!(answer["error"]["message"].as_str().is_some_and(|text| text.contains(words)), "{answer}");
     }
     let call = |method: &str, params: Value| {
         json!({ "jsonrpc": "2.0", "id": 77, "method": method, "params": params }).to_string()

@@ -61,6 +61,26 @@ fn the_window_opens_and_closes_an_endpoint_for_agents() {
     let (status, _) = post(&url.replace("/mcp", "/other"), Some(token), &named, &call("find", json!({})));
     assert_eq!(status, 404);
 
+    // Wrong calls are answered as on standard input.
+    for (params, words) in [
+        (json!({ "name": "find", "arguments": [] }), "argument `arguments` of tools/call is an object"),
+        (json!({ "name": 5 }), "argument `name` of tools/call is a text"),
+        (json!({}), "argument `name` of tools/call is missing"),
+    ] {
+        let wrong = json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params });
+        let (status, body) = post(url, Some(token), &named, &wrong);
+        assert!(status == 200 && body.contains("-32602") && body.contains(words), "{status} {body}");
+    }
+    let agent: ureq::Agent = ureq::Agent::config_builder().http_status_as_error(false).build().into();
+    let raw = |body: &str| {
+        let asked = agent.post(url).header("Authorization", format!("bearer {token}"));
+        let mut answer = asked.header("Accept", "application/json, text/event-stream").send(body).expect("it answers");
+        (answer.status().as_u16(), answer.body_mut().read_to_string().unwrap_or_default())
+    };
+    let (status, body) = raw("{{{");
+    assert!(status == 400 && body.contains("-32700"), "{status} {body}");
+    assert_eq!(raw(&" ".repeat((4 << 20) + 1)).0, 413);
+
     if let Some(saw) = clients(&["http", url, token, "good"]) {
         check(&saw, &["sdk", "auto"]);
     }

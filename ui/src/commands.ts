@@ -4,6 +4,7 @@ import { firstPart } from './base/textdiff';
 import { ago } from './base/time';
 import type { ListedSession } from './host/host';
 import type { AppModel } from './model/app.svelte';
+import { titleOf } from './model/command';
 import { COMMANDS, keyOf } from './model/commands';
 import { isFired, runnables } from './model/runnables';
 import { lookOf } from './model/status';
@@ -37,7 +38,7 @@ function requestEntries(app: AppModel): Entry[] {
   const acts = offered.map((one): Entry => ({
     id: one.id,
     group: HERE,
-    title: one.title,
+    title: titleOf(app, one),
     icon: one.icon,
     hint: keyOf(one.id) || HERE,
     run: () => one.run(app),
@@ -106,7 +107,7 @@ function flowEntries(app: AppModel): Entry[] {
 function commandEntries(app: AppModel): Entry[] {
   const offered = COMMANDS.filter((one) => one.scope === 'window' && one.id !== 'palette' && one.when(app));
   return offered.map((one) => {
-    const { id, title, icon } = one;
-    return { id, group: 'Command', title, icon, hint: keyOf(id), run: () => one.run(app) };
+    const { id, icon } = one;
+    return { id, group: 'Command', title: titleOf(app, one), icon, hint: keyOf(id), run: () => one.run(app) };
   });
 }

@@ -209,3 +209,29 @@ test('a replay that had nothing to compare says why, and is no pass', async () =
   expect(screen.getByTestId('replay-why').textContent).toContain(why);
   expect(replayed.textContent).not.toContain('diverges');
 });
+
+test('secrets that cannot be hidden are named, and what has them is written only if that is accepted', async () => {
+  const host = new FakeHost(0, 5);
+  host.missingSecrets = async () => ['TOKEN'];
+  await open('export', host);
+  const write = vi.spyOn(host, 'exportPage').mockResolvedValue({ file: '/x', bytes: 1 } as never);
+  await fireEvent.click(await screen.findByText('HTML page'));
+  expect((await screen.findByTestId('export-unset')).textContent).toContain('TOKEN is not set here');
+  const button = screen.getByTestId('do-export') as HTMLButtonElement;
+  expect(button.disabled).toBe(true);
+  await fireEvent.click(screen.getByTestId('export-accept'));
+  await fireEvent.click(button);
+  await waitFor(() => expect(write).toHaveBeenCalledOnce());
+});
+
+test('agents run flows once a person has let them', async () => {
+  const host = new FakeHost(0, 5);
+  const access = await host.agentAccess();
+  let mayRun = false;
+  host.agentAccess = async () => ({ ...access, mayRun });
+  host.trustWorkspace = async () => ((mayRun = true), undefined as never);
+  await open('mcp', host);
+  await fireEvent.click(await screen.findByTestId('agents-allow'));
+  await waitFor(() => expect(screen.queryByTestId('agents-allow')).toBeNull());
+  expect(mayRun).toBe(true);
+});

@@ -1,5 +1,6 @@
 // The keys of the window as the list of keys shows them: those of the table, and what controls do with keys themselves.
 import { keyName } from './base/keys';
+import type { Command } from './model/command';
 import { COMMANDS } from './model/commands';
 import { keymap } from './model/keymap.svelte';
 
@@ -44,17 +45,20 @@ const CONTROLS: readonly KeyGroup[] = [
   },
 ];
 
-/** `isOffered` says which commands there are where the list is shown. */
-export function keyGroups(isOffered: (id: string) => boolean = () => true): KeyGroup[] {
+/** `isOffered` says which commands there are where the list is shown, and `titled` what they are called there. */
+export function keyGroups(
+  isOffered: (id: string) => boolean = () => true,
+  titled: (command: Command) => string = ({ title }) => title,
+): KeyGroup[] {
   const groups = new Map<string, Line[]>();
   for (const command of COMMANDS) {
-    const { id, group, keys, title } = command;
+    const { id, group, keys } = command;
     if (!isOffered(id)) continue;
     if (keys.length === 0 && !keymap.isChanged(id)) continue;
     const name = TITLES[group];
     const list = groups.get(name) ?? [];
     groups.set(name, list);
-    list.push([keymap.keysOf(command).map(keyName).join(' '), title, id]);
+    list.push([keymap.keysOf(command).map(keyName).join(' '), titled(command), id]);
   }
   return [...[...groups].map(([title, keys]) => ({ title, keys })), ...CONTROLS];
 }

@@ -2,9 +2,12 @@
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
+import { entriesOf } from './commands';
 import { FakeHost } from './host/fake';
 import type { Change, RequestRow, SuspensionRow, TextQuery } from './host/host';
+import { keyGroups } from './keys';
 import { AppModel } from './model/app.svelte';
+import { isOffered, titleOf } from './model/command';
 import { Router } from './model/route.svelte';
 
 let app: AppModel;
@@ -370,6 +373,17 @@ test('a copy compares a retry with no request that it does not have', async () =
   Object.assign(host, { isCopy: true });
   app.window.sheet = 'diff';
   expect(await screen.findByTestId('diff-from')).toBeTruthy();
+  const titles = entriesOf(app, '').map((one) => one.title);
+  expect(titles).toContain('Compare two instants');
+  expect(titles.filter((title) => title.includes('requests'))).toEqual([]);
+  const keys = keyGroups(
+    (id) => isOffered(app, id),
+    (command) => titleOf(app, command),
+  );
+  const lines = keys.flatMap((group) => group.keys.map(([, does]) => does));
+  expect(lines).toContain('Show the checkpoints');
+  for (const absent of ['Show the agent', 'Show the Calls', 'Compare two instants, or two requests'])
+    expect(lines).not.toContain(absent);
 });
 
 const question = (fields: object) =>

@@ -13,9 +13,12 @@ use crate::window::WindowState;
 
 /// How coding agents reach the folder that is open.
 #[derive(Debug, Serialize, specta::Type)]
+#[serde(rename_all = "camelCase")]
 pub(super) struct AgentAccess {
     /// The endpoint; null while it is closed.
     endpoint: Option<AgentEndpoint>,
+    /// Whether agents may run flows: a person has said so.
+    may_run: bool,
     /// What belongs into the settings of the usual clients.
     clients: Vec<AgentClient>,
 }
@@ -41,11 +44,12 @@ struct AgentClient {
 }
 
 fn access(state: &WindowState) -> Result<AgentAccess, Fault> {
-    let row = state.workspace()?.row()?;
+    let workspace = state.workspace()?;
+    let row = workspace.row()?;
     let program = crate::programs::command_line().map_err(|error| Fault::Internal { message: error.to_string() })?;
     let own = Path::new(&row.dir).join(".flowglass/flowglass.db");
     let data = Some(Path::new(&row.data_file)).filter(|data| *data != own);
-    let config = mcp::client_config(&program, row.dir.as_ref(), data);
+    let config = mcp::client_config(&program, row.dir.as_ref(), data, &workspace.secret_variables());
     let clients = config.as_object().into_iter().flatten().map(|(name, client)| AgentClient {
         name: name.clone(),
         file: client["file"].as_str().unwrap_or_default().to_owned(),
@@ -55,7 +59,7 @@ fn access(state: &WindowState) -> Result<AgentAccess, Fault> {
         },
     });
     let endpoint = state.endpoint().map(|(url, token)| AgentEndpoint { url, token });
-    Ok(AgentAccess { endpoint, clients: clients.collect() })
+    Ok(AgentAccess { endpoint, may_run: workspace.is_trusted_by_person(), clients: clients.collect() })
 }
 
 /// How coding agents reach the folder that is open.

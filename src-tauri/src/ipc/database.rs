@@ -142,6 +142,14 @@ pub(super) async fn delete_session(state: State<'_, WindowState>, session: Strin
     off_the_main_thread(state, move |workspace| workspace.delete_session(&session)).await
 }
 
+/// The variables of secrets that are not set here: what was recorded of them is not recognized, and not hidden in what
+/// is written.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn missing_secrets(state: State<'_, WindowState>) -> Result<Vec<String>, Fault> {
+    off_the_main_thread(state, |workspace| Ok(workspace.missing_secrets())).await
+}
+
 /// What to write into which file.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct ExportOptions {

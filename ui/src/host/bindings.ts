@@ -219,6 +219,11 @@ export const commands = {
 	compact: () => __TAURI_INVOKE<CompactedRow>("compact"),
 	/**  Deletes a session with all its requests. */
 	deleteSession: (session: string) => __TAURI_INVOKE<DeletedRow>("delete_session", { session }),
+	/**
+	 *  The variables of secrets that are not set here: what was recorded of them is not recognized, and not hidden in what
+	 *  is written.
+	 */
+	missingSecrets: () => __TAURI_INVOKE<string[]>("missing_secrets"),
 	/**  Writes a session, or one request, into a file. */
 	exportSession: (options: ExportOptions) => __TAURI_INVOKE<Exported>("export_session", { options }),
 	/**  Writes a request as one HTML page that any browser opens. */
@@ -333,6 +338,8 @@ export type AgainRow = {
 export type AgentAccess = {
 	/**  The endpoint; null while it is closed. */
 	endpoint: AgentEndpoint | null,
+	/**  Whether agents may run flows: a person has said so. */
+	mayRun: boolean,
 	/**  What belongs into the settings of the usual clients. */
 	clients: AgentClient[],
 };

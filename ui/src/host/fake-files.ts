@@ -229,6 +229,7 @@ export abstract class FakeFiles extends FakeViews {
   }
   compact = noFile;
   deleteSession = noFile;
+  missingSecrets = async (): Promise<string[]> => [];
   exportSession = noFile;
   exportPage = noFile;
   exportTrace = noFile;

@@ -27,5 +27,5 @@ export function agentAccess(isOpen: boolean): AgentAccess {
   const server = { command: 'flowglass', args: ['mcp', '--dir', '/home/ada/flows'] };
   const entry = JSON.stringify({ mcpServers: { flowglass: server } }, null, 2);
   const endpoint = isOpen ? { url: 'http://127.0.0.1:4312/mcp', token: '5f1c'.repeat(12) } : null;
-  return { endpoint, clients: [{ name: 'claudeCode', file: '.mcp.json', entry }] };
+  return { endpoint, mayRun: true, clients: [{ name: 'claudeCode', file: '.mcp.json', entry }] };
 }

@@ -10,6 +10,8 @@ import type {
 } from './bindings';
 
 export interface SharingHost {
+  /** The variables of secrets that are not set, so that what was recorded of them is written as it is. */
+  missingSecrets(): Promise<string[]>;
   exportSession(options: ExportOptions): Promise<Exported>;
   /** Writes a request as one HTML page that any browser opens. */
   exportPage(options: PageOptions): Promise<Exported>;

@@ -22,9 +22,13 @@ export type Command = {
 
 /** What a copy of one request in a file offers: nothing can be run there, and there is nothing beside it. */
 const IN_COPIES =
-  /^(palette$|pane\.right|theme\.|back$|forward$|zone\.|go\.(view|block|state)|view\.|instant\.|timeline\.|history|diff|keys)/;
+  /^(palette$|pane\.right|theme\.|back$|forward$|zone\.|go\.(view|block|state)|view\.(?!agent$|calls$)|instant\.|timeline\.|history|diff|keys)/;
 
 export const isOffered = (app: AppModel, id: string): boolean => !app.host.isCopy || IN_COPIES.test(id);
+
+/** A copy has no other request. */
+export const titleOf = (app: AppModel, { id, title }: Pick<Command, 'id' | 'title'>): string =>
+  id === 'diff' && app.host.isCopy ? 'Compare two instants' : title;
 
 const always = () => true;
 export const isOpen = (app: AppModel) => app.request.row !== null;

@@ -1,12 +1,14 @@
 //! What every tool answers: one sentence, rows, and calls to go on with, within a budget of tokens.
 //!
-//! An answer that exceeds its budget names the number of further rows and the offset that returns them. Recorded text
-//! is quoted, so that a client can tell it from the server's own words. Must not ask the workspace.
+//! An answer that exceeds its budget names the number of further rows and the offset that returns them; a row that
+//! exceeds it alone is cut. Recorded text is quoted, so that a client can tell it from the server's own words. Must not
+//! ask the workspace.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
 
 use crate::arguments::{Arguments, Refused};
+use crate::shown::{cut, head};
 
 /// The budget of an answer, in tokens, unless its call raises it.
 const USUAL_TOKENS: u64 = 1_500;
@@ -16,6 +18,8 @@ const MOST_TOKENS: u64 = 20_000;
 pub(crate) const BYTES_PER_TOKEN: usize = 4;
 /// What is kept at most for the line that says how many rows are left, and for its counterpart in JSON.
 const TAIL: usize = 700;
+/// How many bytes of names of variables a warning has.
+const NAMES: usize = 120;
 
 /// The size of an answer, and from which row it begins.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +65,78 @@ impl Row {
     pub(crate) fn new(text: impl Into<String>, json: Value) -> Self {
         Row { text: text.into(), json }
     }
+
+    /// On one line, without characters that act on a screen.
+    fn cleaned(mut self) -> Row {
+        clean_values(&mut self.json);
+        Row { text: one_line(&self.text), json: self.json }
+    }
+
+    fn fits(&self, bytes: usize, json_bytes: usize) -> bool {
+        self.text.len() <= bytes && self.json.to_string().len() <= json_bytes
+    }
+
+    /// The beginning of a row that is longer than a whole answer may be. Says how long it is, and how to read more.
+    fn cut(self, bytes: usize, json_bytes: usize, page: Page) -> Row {
+        let how = if page.tokens < MOST_TOKENS { "a higher limit shows more" } else { "ask for less at once" };
+        let text = if self.text.len() <= bytes {
+            self.text
+        } else {
+            let note = format!("… (cut, {} bytes: {how})", self.text.len());
+            let begin = head(&self.text, bytes.saturating_sub(note.len()));
+            head(&format!("{begin}{note}"), bytes).to_owned()
+        };
+        let whole = self.json.to_string();
+        if whole.len() <= json_bytes {
+            return Row { text, json: self.json };
+        }
+        let note = format!("{} bytes: {how}", whole.len());
+        for longest in [1_600, 800, 400, 200, 100, 50, 24] {
+            let mut json = shortened(&self.json, longest);
+            if let Some(fields) = json.as_object_mut() {
+                fields.insert("cut".to_owned(), json!(note));
+            }
+            if json.to_string().len() <= json_bytes {
+                return Row { text, json };
+            }
+        }
+        let begin = cut_as_json(&whole, json_bytes.saturating_sub(note.len() + 24));
+        let json = json!({ "cut": note, "head": begin });
+        let fits = json.to_string().len() <= json_bytes;
+        Row { text, json: if fits { json } else { json!({}) } }
+    }
+}
+
+/// A value whose texts, names and lists are cut.
+fn shortened(value: &Value, bytes: usize) -> Value {
+    match value {
+        Value::String(text) => Value::String(cut(text, bytes)),
+        Value::Array(all) => {
+            let mut kept: Vec<Value> = all.iter().take(bytes / 8).map(|one| shortened(one, bytes)).collect();
+            if all.len() > kept.len() {
+                kept.push(Value::String(format!("… {} more", all.len() - kept.len())));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(fields) => {
+            let kept = fields.iter().take((bytes / 8).max(12));
+            Value::Object(kept.map(|(name, value)| (cut(name, bytes), shortened(value, bytes))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// The beginning of a text that has at most so many bytes as JSON, with a mark if that is not all of it.
+fn cut_as_json(text: &str, bytes: usize) -> String {
+    let mut most = bytes;
+    loop {
+        let begin = cut(text, most);
+        let length = Value::String(begin.clone()).to_string().len();
+        if length <= bytes || most == 0 {
+            return begin;
+        }
+        most = (most * bytes / length).min(most - 1);
+    }
 }
 
 /// The answer of a tool.
@@ -76,6 +152,8 @@ pub(crate) struct Answer {
     pub(crate) begins_at_offset: bool,
     /// Whether there are rows after these that were not read.
     pub(crate) has_more: bool,
+    /// The variables of secrets that have no value here, so that what was recorded of them is not hidden.
+    pub(crate) unset_variables: Vec<String>,
     /// Calls that lead further: a tool and its arguments.
     pub(crate) next: Vec<(&'static str, Value)>,
 }
@@ -94,53 +172,46 @@ impl Answer {
         self
     }
 
-    /// As the protocol sends it: text for the model, and the same as structured content.
+    /// As the protocol sends it: text for the model, and the same as structured content. Each has at most as many bytes
+    /// as the page; what is left out is named.
     pub(crate) fn fit(self, page: Page) -> CallToolResult {
-        let next: Vec<(String, Value)> = self
-            .next
-            .into_iter()
-            .map(|(tool, mut arguments)| {
-                clean_values(&mut arguments);
-                let line = one_line(&format!("{tool} {arguments}"));
-                (line, json!({ "tool": tool, "arguments": arguments }))
-            })
-            .collect();
-        // How to go on is never cut for what is there.
-        let of_lines: usize = next.iter().map(|(line, _)| line.len() + 8).sum();
-        let of_json: usize = next.iter().map(|(_, json)| json.to_string().len() + 1).sum();
+        let warning = warning(&self.unset_variables);
+        let of_warning = warning.as_ref().map_or(0, |(line, names)| line.len() + names.to_string().len() + 40);
         // Of a small budget the rows get the most.
-        let left = page.bytes().saturating_sub(TAIL.min(page.bytes() / 6));
-        let (room, json_room) = (left.saturating_sub(of_lines), left.saturating_sub(of_json));
-        let mut text = one_line(&self.sentence);
+        let left = page.bytes().saturating_sub(TAIL.min(page.bytes() / 5)).saturating_sub(of_warning);
+        let next = Calls::fit(self.next, left * 2 / 5);
+        let (room, json_room) = (left.saturating_sub(next.bytes), left.saturating_sub(next.json_bytes));
+        let sentence = cut_as_json(&clean(&self.sentence), left * 2 / 5);
+        let mut text = one_line(&sentence);
         let (mut as_json, mut used) = (Vec::new(), text.len());
-        let mut json_used = Value::String(text.clone()).to_string().len();
+        let mut json_used = Value::String(sentence.clone()).to_string().len();
         let skip = if self.begins_at_offset { 0 } else { usize::try_from(page.offset).unwrap_or(usize::MAX) };
         let all = self.rows.len() as u64;
         let rows: Vec<Row> = self.rows.into_iter().skip(skip).collect();
         let count = rows.len();
         let mut shown = 0;
         for row in rows {
-            let line = one_line(&row.text);
-            let mut row = row;
-            clean_values(&mut row.json);
-            let json_bytes = row.json.to_string().len();
-            let is_full = used + line.len() + 1 > room || json_used + json_bytes + 1 > json_room;
-            if is_full && shown > 0 {
-                break;
+            let mut row = row.cleaned();
+            let (line, json) = (room.saturating_sub(used + 1), json_room.saturating_sub(json_used + 1));
+            if !row.fits(line, json) {
+                if shown > 0 {
+                    break;
+                }
+                row = row.cut(line, json, page);
             }
-            used += line.len() + 1;
-            json_used += json_bytes + 1;
+            used += row.text.len() + 1;
+            json_used += row.json.to_string().len() + 1;
             text.push('\n');
-            text.push_str(&line);
+            text.push_str(&row.text);
             as_json.push(row.json);
             shown += 1;
         }
-        let mut structured = json!({ "answer": clean(&self.sentence), "rows": as_json });
+        let mut structured = json!({ "answer": sentence, "rows": as_json });
         if count == 0 && page.offset > 0 {
             text.push_str(&format!("\nThere are no rows from offset {} on.", page.offset));
         }
         if shown < count || self.has_more {
-            let at = page.offset + shown as u64;
+            let at = page.offset.saturating_add(shown as u64);
             let left = match (self.total, self.begins_at_offset) {
                 (Some(total), _) => format!("{} more rows", total.saturating_sub(at)),
                 (None, true) => "more rows".to_owned(),
@@ -149,14 +220,80 @@ impl Answer {
             text.push_str(&format!("\n… {left}: the same call with offset {at}, or a higher limit"));
             structured["nextOffset"] = json!(at);
         }
-        for (at, (line, _)) in next.iter().enumerate() {
-            text.push_str(if at == 0 { "\nNext: " } else { "\n      " });
-            text.push_str(line);
+        if let Some((line, names)) = warning {
+            text.push_str(&format!("\n{line}"));
+            structured["warning"] = json!(line);
+            structured["unsetVariables"] = names;
         }
-        structured["next"] = next.into_iter().map(|(_, json)| json).collect();
+        next.add_to(&mut text, &mut structured);
         let mut result = CallToolResult::structured(structured);
         result.content = vec![ContentBlock::text(text)];
         result
+    }
+}
+
+/// Says that recorded values of secrets cannot be hidden, and the variables that it names as JSON. `None` if all can.
+pub(crate) fn warning(unset: &[String]) -> Option<(String, Value)> {
+    if unset.is_empty() {
+        return None;
+    }
+    let (mut named, mut used) = (Vec::new(), 0);
+    for name in unset {
+        let name = clean(head(name, NAMES));
+        used += name.len() + 2;
+        if used > NAMES + 2 {
+            break;
+        }
+        named.push(name);
+    }
+    let more = unset.len() - named.len();
+    let listed = match more {
+        0 => named.join(", "),
+        more => format!("{} and {more} more", named.join(", ")),
+    };
+    let (are, values) = if unset.len() == 1 { ("is", "its recorded value") } else { ("are", "their recorded values") };
+    let line = format!("Not hidden: {listed} {are} not set here, so that {values} cannot be found and hidden");
+    Some((line, json!(named)))
+}
+
+/// Calls to go on with, as lines and as JSON.
+struct Calls {
+    all: Vec<(String, Value)>,
+    bytes: usize,
+    json_bytes: usize,
+    /// How many are longer than they may be: half a call leads nowhere.
+    left_out: usize,
+}
+
+impl Calls {
+    fn fit(calls: Vec<(&'static str, Value)>, most: usize) -> Calls {
+        let mut fitting = Calls { all: Vec::new(), bytes: 0, json_bytes: 0, left_out: 0 };
+        for (tool, mut arguments) in calls {
+            clean_values(&mut arguments);
+            let line = one_line(&format!("{tool} {arguments}"));
+            let json = json!({ "tool": tool, "arguments": arguments });
+            let (bytes, json_bytes) = (line.len() + 8, json.to_string().len() + 1);
+            if fitting.bytes + bytes > most || fitting.json_bytes + json_bytes > most {
+                fitting.left_out += 1;
+                continue;
+            }
+            fitting.bytes += bytes;
+            fitting.json_bytes += json_bytes;
+            fitting.all.push((line, json));
+        }
+        fitting
+    }
+
+    fn add_to(self, text: &mut String, structured: &mut Value) {
+        for (at, (line, _)) in self.all.iter().enumerate() {
+            text.push_str(if at == 0 { "\nNext: " } else { "\n      " });
+            text.push_str(line);
+        }
+        structured["next"] = self.all.into_iter().map(|(_, json)| json).collect();
+        if self.left_out > 0 {
+            text.push_str("\nNext calls that are too long: a higher limit");
+            structured["nextLeftOut"] = json!(self.left_out);
+        }
     }
 }
 

@@ -14,7 +14,8 @@ pub(crate) struct Refused(pub(crate) String);
 
 impl From<Fault> for Refused {
     fn from(fault: Fault) -> Self {
-        let mut message = as_arguments(&fault.to_string());
+        // The command line calls it `search`.
+        let mut message = as_arguments(&fault.to_string()).replace("`search` looks in", "`find` looks in");
         if let Fault::Invalid { details, .. } = &fault {
             // What the message says already is not said twice.
             for detail in details.iter().filter(|detail| !detail.path.is_empty()) {
@@ -29,7 +30,7 @@ impl From<Fault> for Refused {
 }
 
 /// The flags of the command line in an error, and the arguments that mean the same.
-const FLAGS: [(&str, &str); 11] = [
+const FLAGS: [(&str, &str); 17] = [
     ("--approve JSON", "`answer`: approve, and `data`"),
     ("--submit JSON", "`answer`: submit, and `data`"),
     ("--approve", "`answer`: approve"),
@@ -41,6 +42,13 @@ const FLAGS: [(&str, &str); 11] = [
     ("--output", "`output`"),
     ("--input", "`input`"),
     ("--at", "`at`"),
+    ("--user", "`user`"),
+    ("--session", "`session`"),
+    ("--skip", "`answer`: skip"),
+    ("--reject", "`answer`: reject"),
+    // What only the command line can.
+    ("--project", "`flowglass run --project`"),
+    ("--suspension", "`flowglass resume --suspension`"),
 ];
 
 /// Names arguments where the message of a fault names flags: a client has no command line.
@@ -83,6 +91,14 @@ pub(crate) fn without_long_words(message: &str) -> String {
 /// Says of which argument a fault is.
 pub(crate) fn on(argument: &'static str) -> impl Fn(Fault) -> Refused {
     move |fault| Refused(format!("argument `{argument}`: {}", Refused::from(fault).0))
+}
+
+/// Refuses arguments that are given and not looked at: an answer about more than was asked would be a wrong one.
+pub(crate) fn refuse_unused<'a>(unused: impl IntoIterator<Item = (&'a str, bool)>, what: &str) -> Result<(), Refused> {
+    match unused.into_iter().find(|(_, is_unused)| *is_unused) {
+        Some((argument, _)) => Err(Refused(format!("argument `{argument}` has no effect on {what}: leave it out"))),
+        None => Ok(()),
+    }
 }
 
 /// What a client gave, until all of it is read.

@@ -7,7 +7,7 @@ use crate::address::Address;
 use crate::answer::{Answer, Page, Row};
 use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
-use crate::shown::{IN_ROW, name, shown, word};
+use crate::shown::{IN_ROW, cut, name, shown, word};
 
 /// The number of differing blocks that are listed.
 const BLOCKS: u32 = 40;
@@ -182,7 +182,10 @@ pub(crate) fn first_difference(door: &Door, left: &str, right: &str, page: Page)
         }
         if let Some(error) = &detail.block.error {
             let text = crate::shown::quoted(&error.message, page.bytes_of_value(IN_ROW));
-            answer.row(format!("{} error {text}", name(id)), json!({ "request": id, "error": error.message }));
+            answer.row(
+                format!("{} error {text}", name(id)),
+                json!({ "request": id, "error": cut(&error.message, page.bytes_of_value(IN_ROW)) }),
+            );
         }
     }
     Ok(answer.then("look", json!({ "request": left, "at": first.path })))

@@ -8,7 +8,7 @@ use runner::{
 use serde_json::json;
 
 use crate::answer::{Answer, Page};
-use crate::arguments::{Arguments, Refused, on};
+use crate::arguments::{Arguments, Refused, on, refuse_unused};
 use crate::server::Door;
 use crate::shown::{name, quoted, word};
 
@@ -45,9 +45,7 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
         ("session", query.session.is_some() && request.is_some()),
         ("samples", query.samples == Samples::Only && (query.session.is_some() || request.is_some())),
     ];
-    if let Some((argument, _)) = unused.iter().find(|(_, is_unused)| *is_unused) {
-        return Err(Refused(format!("argument `{argument}` has no effect on {what} of this kind: leave it out")));
-    }
+    refuse_unused(unused, &format!("{what} of this kind"))?;
     check_session(door, query.session.as_deref())?;
     match (what, request) {
         ("text", request) => {
@@ -129,7 +127,7 @@ pub(crate) fn check_session(door: &Door, session: Option<&str>) -> Result<(), Re
 }
 
 /// Refuses the name of a flow that is neither here nor in any recorded request.
-fn check_flow(door: &Door, flow: &str) -> Result<(), Refused> {
+pub(crate) fn check_flow(door: &Door, flow: &str) -> Result<(), Refused> {
     let recorded = RequestQuery { flow: Some(flow.to_owned()), limit: Some(1), ..RequestQuery::default() };
     if !door.workspace.listed_requests(recorded)?.is_empty() {
         return Ok(());
@@ -327,7 +325,7 @@ fn texts(door: &Door, text: String, request: Option<String>, of: RequestQuery, p
         answer.row(text, json);
     }
     if let Some(hit) = hits.first() {
-        let at = hit.path.clone().map_or_else(|| json!(hit.seq), |path| json!(path));
+        let at = hit.path.clone().unwrap_or_else(|| hit.seq.to_string());
         answer = answer.then("look", json!({ "request": hit.request_id, "at": at }));
     }
     Ok(answer)

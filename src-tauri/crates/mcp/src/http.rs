@@ -6,17 +6,22 @@
 use std::convert::Infallible;
 use std::sync::Arc;
 
-use http_body_util::{BodyExt, Full, Limited};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited};
 use hyper::body::{Bytes, Incoming};
-use hyper::{Request, Response, StatusCode, header};
+use hyper::header::{self, HeaderValue};
+use hyper::{Method, Request, Response, StatusCode};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use runner::{Fault, LoopbackServer, Workspace};
+use serde_json::Value;
 
+use crate::checked::{Wrong, unreadable, wrong_call};
 use crate::server::{Server, Source, runtime};
 
 /// The longest call.
 const MOST_BYTES: usize = 4 << 20;
+/// Begins the header with the token.
+const SCHEME: &[u8] = b"Bearer ";
 /// How many random bytes a token has.
 const TOKEN_BYTES: usize = 24;
 
@@ -41,7 +46,7 @@ pub fn serve_http(workspace: Arc<Workspace>) -> Result<Endpoint, Fault> {
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
     let held = workspace.clone();
     let server = Server::new(Source::new(move || Ok(workspace.clone())));
-    let expected: Arc<str> = format!("Bearer {token}").into();
+    let expected: Arc<str> = token.as_str().into();
     let config = StreamableHttpServerConfig::default().enforce_origin_validation();
     let service = Service::new(move || Ok(server.clone()), Arc::new(LocalSessionManager::default()), config);
     let answer = move |request| answer(service.clone(), expected.clone(), request);
@@ -51,7 +56,7 @@ pub fn serve_http(workspace: Arc<Workspace>) -> Result<Endpoint, Fault> {
 }
 
 async fn answer(service: Service, expected: Arc<str>, request: Request<Incoming>) -> Response<Body> {
-    let given = request.headers().get(header::AUTHORIZATION).map(|value| value.as_bytes());
+    let given = request.headers().get(header::AUTHORIZATION).and_then(|value| token(value.as_bytes()));
     // Hashes compare in constant time.
     let is_known = given.is_some_and(|given| blake3::hash(given) == blake3::hash(expected.as_bytes()));
     if !is_known {
@@ -60,11 +65,61 @@ async fn answer(service: Service, expected: Arc<str>, request: Request<Incoming>
     if request.uri().path() != "/mcp" {
         return refusal(StatusCode::NOT_FOUND, "the endpoint is /mcp");
     }
-    service.handle(request.map(|body| Limited::new(body, MOST_BYTES))).await
+    let (parts, body) = request.into_parts();
+    let body = match Limited::new(body, MOST_BYTES).collect().await {
+        Ok(body) => body.to_bytes(),
+        Err(error) if error.is::<LengthLimitError>() => {
+            return refusal(StatusCode::PAYLOAD_TOO_LARGE, "a message has at most 4 MiB");
+        }
+        Err(_) => return refusal(StatusCode::BAD_REQUEST, "the body of the call cannot be read"),
+    };
+    if parts.method == Method::POST
+        && let Some((status, wrong)) = wrong(&body)
+    {
+        return json_refusal(status, &wrong);
+    }
+    service.handle(Request::from_parts(parts, Full::new(body))).await
+}
+
+/// The token of a header; the name of its scheme has no case.
+fn token(header: &[u8]) -> Option<&[u8]> {
+    let (scheme, token) = header.split_at_checked(SCHEME.len())?;
+    scheme.eq_ignore_ascii_case(SCHEME).then(|| token.trim_ascii())
+}
+
+/// What is wrong with a message that the library would answer with less than a client needs.
+fn wrong(body: &[u8]) -> Option<(StatusCode, Wrong)> {
+    match serde_json::from_slice::<Value>(body) {
+        // As the library answers wrong parameters of a call.
+        Ok(message) => wrong_call(&message).map(|wrong| (StatusCode::OK, wrong)),
+        Err(error) => Some((StatusCode::BAD_REQUEST, unreadable(body, &error))),
+    }
 }
 
 fn refusal(status: StatusCode, message: &'static str) -> Response<Body> {
     let mut response = Response::new(Full::new(Bytes::from_static(message.as_bytes())).boxed());
     *response.status_mut() = status;
     response
+}
+
+fn json_refusal(status: StatusCode, wrong: &Wrong) -> Response<Body> {
+    let mut response = Response::new(Full::new(Bytes::from(wrong.answer().to_string())).boxed());
+    *response.status_mut() = status;
+    response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_scheme_of_a_token_has_no_case() {
+        for given in ["Bearer abc", "bearer abc", "BEARER  abc "] {
+            assert_eq!(token(given.as_bytes()), Some(&b"abc"[..]), "{given}");
+        }
+        for given in ["", "Bearer", "Bearerabc", "Basic abc", "abc"] {
+            assert_eq!(token(given.as_bytes()), None, "{given}");
+        }
+    }
 }

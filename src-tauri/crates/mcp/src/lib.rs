@@ -9,6 +9,7 @@ mod address;
 mod answer;
 mod arguments;
 mod begun;
+mod checked;
 mod client_config;
 mod compare;
 mod diff;

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 
 use crate::address::Address;
 use crate::answer::{Answer, Page};
-use crate::arguments::{Arguments, Instant, Refused, on};
+use crate::arguments::{Arguments, Instant, Refused, on, refuse_unused};
 use crate::resources;
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown, word};
@@ -23,11 +23,22 @@ pub(crate) fn look(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     let id = arguments.text("request")?;
     let at = arguments.at("at")?;
     let what = arguments.word("what", &["request", "block", "state", "items", "prompt", "source", "events"])?;
-    let view = arguments.word("view", &["all", "client", "history", "trace"])?.unwrap_or("all");
+    let view = arguments.word("view", &["all", "client", "history", "trace"])?;
     arguments.finish()?;
     if let Some(uri) = uri {
+        let given =
+            [("request", id.is_some()), ("at", at.is_some()), ("what", what.is_some()), ("view", view.is_some())];
+        refuse_unused(given, "`uri`, which names all of it")?;
         return resources::look(door, &uri, page);
     }
+    let thing = match (what, &at) {
+        (Some(what), _) => what,
+        (None, None) => "request",
+        (None, Some(Instant::Seq(_))) => "state",
+        (None, Some(Instant::Block { .. })) => "block",
+    };
+    refuse_unused([("view", view.is_some() && thing != "items")], thing)?;
+    let view = view.unwrap_or("all");
     let id = id.ok_or_else(|| Refused("argument `request` is missing: the id of a request, or a `uri`".to_owned()))?;
     let known = door.workspace.request(&id).map_err(on("request"))?;
     match (what, at) {
@@ -149,6 +160,12 @@ fn items(door: &Door, request: &str, view: &str, at: Option<&Instant>, page: Pag
 fn events(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
     let (from, path) = match at {
         Some(Instant::Seq(seq)) => (Some(*seq), None),
+        Some(Instant::Block { path, attempt: Some(_) }) => {
+            return Err(Refused(format!(
+                "argument `at`: events are listed of all attempts of a block: give {} without the attempt",
+                name(path)
+            )));
+        }
         Some(Instant::Block { path, .. }) => (None, Some(path.clone())),
         None => (None, None),
     };

@@ -4,13 +4,15 @@ use runner::{PrintQuery, PrintedValue};
 use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
-use crate::arguments::{Arguments, Refused, on};
+use crate::arguments::{Arguments, Refused, on, refuse_unused};
 use crate::find::check_session;
 use crate::server::Door;
-use crate::shown::{name, quoted, times};
+use crate::shown::{cut, name, quoted, times};
 
 /// How much of a value is shown.
 const VALUE: usize = 400;
+/// How much of an expression is repeated.
+const EXPRESSION: usize = 80;
 
 pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
     let place = arguments.required("at", "a line of a flow, as flows/cart.ts:18")?;
@@ -33,6 +35,9 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
         limit: Some(u32::try_from(rows).unwrap_or(u32::MAX)),
     };
     arguments.finish()?;
+    let is_one = query.request.is_some();
+    let unused = [("session", is_one && query.session.is_some()), ("flow", is_one && query.flow.is_some())];
+    refuse_unused(unused, "the runs of one request")?;
     if let Some(request) = &query.request {
         door.workspace.request(request).map_err(on("request"))?;
     }
@@ -61,31 +66,24 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
     }
     let mut answer = Answer::new(sentence);
     for hit in &printed.hits {
-        let values: Vec<(String, Value)> =
-            query.expressions.iter().zip(&hit.values).map(|(e, v)| one(e, v, page)).collect();
-        let texts: Vec<&str> = values.iter().map(|(text, _)| text.as_str()).collect();
-        let text = format!(
-            "{} · {}#{}+{} · {}",
-            name(&hit.request_id),
-            name(&hit.path),
-            hit.attempt,
-            hit.tick,
-            texts.join(" · ")
-        );
-        let values: Vec<Value> = values.into_iter().map(|(_, json)| json).collect();
-        let json = json!({
+        let (texts, values, left_out) = values_of(&query.expressions, &hit.values, page);
+        let text = format!("{} · {}#{}+{} · {texts}", name(&hit.request_id), name(&hit.path), hit.attempt, hit.tick,);
+        let mut json = json!({
             "request": hit.request_id, "path": hit.path, "attempt": hit.attempt, "tick": hit.tick, "seq": hit.seq,
             "line": hit.line, "values": values,
         });
+        if left_out > 0 {
+            json["leftOut"] = json!(left_out);
+        }
         answer.row(text, json);
     }
     for not_asked in &printed.not_asked {
         let text = format!("{} was not asked: {}", name(&not_asked.request_id), quoted(&not_asked.why, 300));
-        answer.row(text, json!({ "request": not_asked.request_id, "notAsked": not_asked.why }));
+        answer.row(text, json!({ "request": not_asked.request_id, "notAsked": cut(&not_asked.why, 300) }));
     }
     for known in &printed.notes {
         let text = format!("{}: {}", name(&known.request_id), quoted(&known.note, 300));
-        answer.row(text, json!({ "request": known.request_id, "note": known.note }));
+        answer.row(text, json!({ "request": known.request_id, "note": cut(&known.note, 300) }));
     }
     Ok(match printed.hits.first() {
         Some(hit) => answer.then("look", json!({ "request": hit.request_id, "at": hit.path })),
@@ -93,34 +91,56 @@ pub(crate) fn print(door: &Door, mut arguments: Arguments, page: Page) -> Result
     })
 }
 
+/// The values of a hit as text and as JSON, until they fill half an answer, and how many are left out.
+fn values_of(expressions: &[String], values: &[PrintedValue], page: Page) -> (String, Vec<Value>, usize) {
+    let most = page.bytes() / 2;
+    let (mut text, mut shown, mut json_bytes) = (String::new(), Vec::new(), 0);
+    let count = expressions.len().min(values.len());
+    for (expression, value) in expressions.iter().zip(values) {
+        let (of_value, json) = one(expression, value, page);
+        json_bytes += json.to_string().len() + 1;
+        let is_full = text.len() + of_value.len() > most || json_bytes > most;
+        if is_full && !shown.is_empty() {
+            let (left, next) = (count - shown.len(), quoted(expression, EXPRESSION));
+            text.push_str(&format!(" · {left} more expressions from {next} on: print them in a call of their own"));
+            return (text, shown, left);
+        }
+        if !shown.is_empty() {
+            text.push_str(" · ");
+        }
+        text.push_str(&of_value);
+        shown.push(json);
+    }
+    (text, shown, 0)
+}
+
+/// The value of an expression as text and as JSON.
 fn one(expression: &str, value: &PrintedValue, page: Page) -> (String, Value) {
+    // The client has the whole of it.
+    let expression = cut(expression, EXPRESSION);
     match value {
         PrintedValue::Captured(captured) => {
-            let whole = captured
-                .json
-                .as_ref()
-                .map(|json| json.0.to_string())
-                .filter(|json| json.len() <= page.bytes_of_value(VALUE));
+            let most = page.bytes_of_value(VALUE);
+            let json = captured.json.as_ref().map(|json| json.0.to_string());
+            let rest = json.as_ref().filter(|json| json.len() > most);
+            let rest = rest.map(|json| format!(" ({} bytes: print a part of it)", json.len())).unwrap_or_default();
+            let whole = json.filter(|json| json.len() <= most);
             let is_whole = whole.is_some();
             // A preview is text that a flow has chosen.
             let is_plain = ["undefined", "number", "bigint", "boolean", "null"].contains(&captured.kind.as_str());
-            let preview = || {
-                if is_plain { captured.preview.clone() } else { quoted(&captured.preview, page.bytes_of_value(VALUE)) }
-            };
+            let preview = || if is_plain { cut(&captured.preview, most) } else { quoted(&captured.preview, most) };
             let shown = whole.unwrap_or_else(preview);
             let json = match &captured.json {
                 Some(json) if is_whole => json.0.clone(),
                 _ => json!({ "kind": captured.kind, "preview": crate::find::short(&captured.preview) }),
             };
-            (format!("{expression} = {shown}"), json)
+            (format!("{expression} = {shown}{rest}"), json)
         }
         PrintedValue::Failed { error } => {
-            let text = format!(
-                "{expression} threw {}: {}",
-                name(&error.name),
-                quoted(&error.message, page.bytes_of_value(160))
-            );
-            (text, json!({ "error": { "name": error.name, "message": error.message } }))
+            let most = page.bytes_of_value(160);
+            let text = format!("{expression} threw {}: {}", name(&error.name), quoted(&error.message, most));
+            let (name, message) = (cut(&error.name, most), cut(&error.message, most));
+            (text, json!({ "error": { "name": name, "message": message } }))
         }
     }
 }

@@ -6,7 +6,7 @@ use runner::{At, BlockDetail, EventQuery};
 use serde_json::{Value, json};
 
 use crate::address::{Address, FORMS, Part, Range};
-use crate::answer::{Answer, Page, clean};
+use crate::answer::{Answer, Page, clean, warning};
 use crate::arguments::{Refused, on};
 use crate::server::Door;
 use crate::shown::head;
@@ -45,6 +45,10 @@ pub(crate) fn read(door: &Door, uri: &str) -> Result<ReadResourceResult, Refused
     let mut meta = MetaObject::new();
     meta.insert("from".to_owned(), json!(piece.range.from));
     meta.insert("total".to_owned(), json!(piece.total));
+    let warning = warning(&door.workspace.missing_secrets());
+    if let Some((_, names)) = &warning {
+        meta.insert("unsetVariables".to_owned(), names.clone());
+    }
     let mut contents = vec![ResourceContents::TextResourceContents {
         uri: piece.range.to_string(),
         mime_type: Some("text/plain".to_owned()),
@@ -55,6 +59,10 @@ pub(crate) fn read(door: &Door, uri: &str) -> Result<ReadResourceResult, Refused
     if let Some(next) = &piece.next {
         let text = format!("{} of {} bytes; the rest: {next}", piece.text.len(), piece.total);
         contents.push(ResourceContents::text(text, next.to_string()));
+    }
+    // Behind the text of the rest, whose address a client reads from the second part.
+    if let Some((line, _)) = warning {
+        contents.push(ResourceContents::text(line, piece.range.to_string()));
     }
     Ok(ReadResourceResult::new(contents))
 }

@@ -3,21 +3,22 @@
 //!
 //! `verify` and `replay` write nothing and ask nothing outside, so they need neither.
 
+mod asked;
 mod begin;
 mod checked;
 
 use std::time::{Duration, Instant as Clock};
 
 use engine::event::RequestStatus;
-use engine::suspension::Reply;
-use runner::{Answered, At, Cancel, Edits, Fault, Mock, PlanRow, Resolution, RunOptions, Running};
-use serde_json::{Map, Value, json};
+use runner::{Answered, Cancel, Fault, Mock, PlanRow, RunOptions, Running, Workspace};
+use serde_json::json;
 
 use crate::address::Address;
 use crate::answer::{Answer, Page};
-use crate::arguments::{Arguments, Instant, Refused, on};
+use crate::arguments::{Arguments, Refused, on};
 use crate::server::Door;
 use crate::shown::{name, quoted, shown};
+use asked::Asked;
 
 /// How long a call waits for the end of a request: clients give up after a minute.
 const WAIT: Duration = Duration::from_secs(45);
@@ -25,144 +26,39 @@ const WAIT: Duration = Duration::from_secs(45);
 const LOOK: Duration = Duration::from_millis(100);
 /// How much of an output is shown.
 const SHOWN: usize = 1_000;
+/// What is missing where no person trusts the folder.
+const UNTRUSTED: &str = "a person trusts the folder: start the server with `flowglass mcp --trust`, or let agents run \
+    flows in the window (Coding agents)";
 
-/// What it can do.
-const WORDS: [&str; 7] = ["verify", "replay", "run", "resume", "retry", "fork", "abort"];
-
-/// What a call asked for.
-struct Asked {
-    what: &'static str,
-    request: Option<String>,
-    flow: Option<String>,
-    action: Option<String>,
-    input: Option<Value>,
-    user: Option<String>,
-    session: Option<String>,
-    at: Option<Instant>,
-    set: Map<String, Value>,
-    output: Option<Value>,
-    answer: Option<String>,
-    data: Option<Value>,
-    models: Option<String>,
-    confirm: bool,
-}
-
-pub(crate) fn run(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
-    let asked = Asked {
-        what: arguments
-            .word("do", &WORDS)?
-            .ok_or_else(|| Refused(format!("argument `do` is missing: one of {}", WORDS.join(", "))))?,
-        request: arguments.text("request")?,
-        flow: arguments.text("flow")?,
-        action: arguments.text("action")?,
-        input: arguments.json("input"),
-        user: arguments.text("user")?,
-        session: arguments.text("session")?,
-        at: arguments.at("at")?,
-        set: arguments.object("set")?,
-        output: arguments.json("output"),
-        answer: arguments.text("answer")?,
-        data: arguments.json("data"),
-        models: arguments.text("models")?,
-        confirm: arguments.flag("confirm")?,
-    };
-    arguments.finish()?;
+pub(crate) fn run(door: &Door, arguments: Arguments, page: Page) -> Result<Answer, Refused> {
+    let asked = Asked::read(arguments)?;
     match asked.what {
-        "verify" => checked::verify(door, asked.request, asked.flow, asked.session, page),
-        "replay" => checked::replay(door, &named(&asked)?, page),
+        "verify" => checked::verify(door, asked, page),
+        "replay" => checked::replay(door, &asked.named()?, page),
         _ if asked.confirm => act(door, &asked, page),
         _ => plan(door, &asked),
     }
 }
 
-fn named(asked: &Asked) -> Result<String, Refused> {
-    let id = asked.request.clone();
-    id.ok_or_else(|| Refused(format!("argument `request` is missing: the request to {}", asked.what)))
-}
-
-/// Who answers models.
-fn models(asked: &Asked) -> Result<Mock, Refused> {
-    match (asked.models.as_deref(), asked.what) {
-        // A new run uses mock models unless the client asks for real ones.
-        (Some("mock"), _) | (None, "run") => Ok(Mock::Beside),
-        (Some("real"), _) => Ok(Mock::Off),
-        (Some("recorded"), "run") => {
-            Err(Refused("argument `models`: a new run has no recorded models; give mock or real".to_owned()))
-        }
-        (Some("recorded") | None, _) => Ok(Mock::Inherit),
-        (Some(other), _) => {
-            Err(Refused(format!("argument `models`: {} is none of recorded, mock, real", quoted(other, 40))))
-        }
+/// The argument that a refused resume is about.
+fn argument_of_resume(asked: &Asked, status: RequestStatus) -> &'static str {
+    match &asked.answer {
+        // One that runs takes answers, too.
+        _ if !Workspace::can_resume(status) && status != RequestStatus::InProgress => "request",
+        Some(_) => "answer` or `data",
+        None if status == RequestStatus::Suspended => "answer",
+        None => "request",
     }
-}
-
-fn resolution(asked: &Asked) -> Result<Option<Resolution>, Refused> {
-    let Some(answer) = asked.answer.as_deref() else { return Ok(None) };
-    let reply = match answer {
-        "approve" => Reply::Approve,
-        "reject" => Reply::Reject,
-        "skip" => Reply::Skip,
-        "submit" => Reply::Submit,
-        other => {
-            return Err(Refused(format!(
-                "argument `answer`: {} is none of approve, reject, skip, submit",
-                quoted(other, 40)
-            )));
-        }
-    };
-    Ok(Some(Resolution { reply: Some(reply), data: asked.data.clone(), ..Resolution::default() }))
-}
-
-fn edits(asked: &Asked) -> Edits {
-    Edits {
-        input: asked.input.clone(),
-        output: asked.output.clone(),
-        set: asked.set.clone().into_iter().collect(),
-        ..Edits::default()
-    }
-}
-
-fn fork_at(door: &Door, asked: &Asked, request: &str) -> Result<At, Refused> {
-    let Some(at) = &asked.at else {
-        return Err(Refused("argument `at` is missing: a finished block's path, or the number of an event".to_owned()));
-    };
-    at.of(door, request, "at")
-}
-
-fn new_run(door: &Door, asked: &Asked) -> Result<RunOptions, Refused> {
-    let missing = |argument: &str, what: &str| Refused(format!("argument `{argument}` is missing: {what}"));
-    let flow = asked.flow.clone().ok_or_else(|| missing("flow", "the kind of a flow"))?;
-    let flows = door.workspace.flows()?;
-    let Some(known) = flows.iter().find(|known| known.kind == flow) else {
-        let kinds: Vec<String> = flows.iter().map(|flow| name(&flow.kind)).collect();
-        return Err(Refused(format!(
-            "argument `flow`: there is no {}; there are {}",
-            quoted(&flow, 80),
-            kinds.join(", ")
-        )));
-    };
-    let actions: Vec<String> = known.actions.iter().map(|action| name(&action.name)).collect();
-    let action = asked.action.clone().ok_or_else(|| missing("action", &format!("one of {}", actions.join(", "))))?;
-    if !known.actions.iter().any(|known| known.name == action) {
-        let all = actions.join(", ");
-        return Err(Refused(format!("argument `action`: there is no {}; there are {all}", quoted(&action, 80))));
-    }
-    Ok(RunOptions {
-        flow,
-        action,
-        user: asked.user.clone().unwrap_or_else(|| "agent".to_owned()),
-        session: asked.session.clone(),
-        input: asked.input.clone(),
-        mock: models(asked)?,
-        ..RunOptions::default()
-    })
 }
 
 /// Tells what would happen, and runs nothing.
 fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
-    const CONFIRM: &str = "Nothing has run; the same call with confirm: true does it.";
+    let mut confirm = match door.workspace.is_trusted_by_person() {
+        true => "Nothing has run; the same call with confirm: true does it.".to_owned(),
+        false => format!("Nothing has run; the same call with confirm: true does it once {UNTRUSTED}."),
+    };
     if asked.what == "run" {
-        let options = new_run(door, asked)?;
+        let options = asked.new_run(door)?;
         let models = if options.mock == Mock::Off { "REAL models" } else { "mock models" };
         let session =
             options.session.as_deref().map_or("a new session".to_owned(), |id| format!("session {}", name(id)));
@@ -175,19 +71,36 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
             )));
         }
         return Ok(Answer::new(format!(
-            "This would run {flow}.{action} for user {} in {session} with {models}. {CONFIRM}",
+            "This would run {flow}.{action} for user {} in {session} with {models}. {confirm}",
             name(&options.user)
         )));
     }
-    let id = named(asked)?;
+    let id = asked.named()?;
     let known = door.workspace.request(&id).map_err(on("request"))?;
     let plan = match asked.what {
-        "resume" => door.workspace.plan_resume(&id, &models(asked)?, resolution(asked)?)?,
-        "retry" => door.workspace.plan_retry(&id, &models(asked)?)?,
+        "resume" if known.status == RequestStatus::InProgress && asked.resolution()?.is_some() => {
+            if door.workspace.pending(&id)?.is_empty() {
+                return Err(Refused(format!("argument `answer`: {} runs and asks nothing", name(&id))));
+            }
+            return Ok(Answer::new(format!("This would answer what {} asks, which runs. {confirm}", name(&id))));
+        }
+        "resume" => {
+            let (models, given) = (asked.models()?, asked.resolution()?.unwrap_or_default());
+            match door.workspace.plan_resume(&id, &models, Some(given)) {
+                Ok(plan) => plan,
+                // The plan is the same whatever is answered.
+                Err(fault) if asked.answer.is_none() && known.status == RequestStatus::Suspended => {
+                    confirm = format!("Nothing has run: {}, and confirm: true", Refused::from(fault).0);
+                    door.workspace.plan_resume(&id, &models, None).map_err(on("request"))?
+                }
+                Err(fault) => return Err(on(argument_of_resume(asked, known.status))(fault)),
+            }
+        }
+        "retry" => door.workspace.plan_retry(&id, &asked.models()?).map_err(on("request"))?,
         "fork" => {
-            let at = fork_at(door, asked, &id)?;
+            let at = asked.fork_at(door, &id)?;
             door.workspace
-                .plan_fork(&id, &at, edits(asked), &models(asked)?)
+                .plan_fork(&id, &at, asked.edits(), &asked.models()?)
                 .map_err(on("at`, `set`, `input` or `output"))?
         }
         _ => {
@@ -200,11 +113,11 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
                     name(&id)
                 )));
             }
-            return Ok(Answer::new(format!("This would abort {}, which is {status}. {CONFIRM}", name(&id))));
+            return Ok(Answer::new(format!("This would abort {}, which is {status}. {confirm}", name(&id))));
         }
     };
     let is_whole = known.status == RequestStatus::Completed;
-    Ok(planned((asked.what, &id), &plan, is_whole, CONFIRM))
+    Ok(planned((asked.what, &id), &plan, is_whole, &confirm))
 }
 
 fn planned((what, id): (&str, &str), plan: &PlanRow, is_whole: bool, confirm: &str) -> Answer {
@@ -248,16 +161,12 @@ fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
     // One rule for every door: the settings of a client or a command name the folder, and a repository can bring both
     // along, so only a person's trust counts.
     if !door.workspace.is_trusted_by_person() {
-        return Err(Refused(
-            "run acts only in a folder that a person trusts: start the server with `flowglass mcp --trust`, or trust \
-             the folder in the window"
-                .to_owned(),
-        ));
+        return Err(Refused(format!("argument `confirm`: run acts once {UNTRUSTED}")));
     }
     let since = Clock::now();
     let (began, id) = if asked.what == "run" {
         let id = runner::new_request();
-        let options = RunOptions { request: Some(id.clone()), ..new_run(door, asked)? };
+        let options = RunOptions { request: Some(id.clone()), ..asked.new_run(door)? };
         let start = |door: &Door| {
             let running = door.workspace.run(options).map_err(|fault| match fault {
                 Fault::Invalid { .. } => on("input")(fault),
@@ -268,13 +177,13 @@ fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
         };
         (begin::begin(door, since, start)?, Some(id))
     } else {
-        let id = named(asked)?;
-        door.workspace.request(&id).map_err(on("request"))?;
+        let id = asked.named()?;
+        let status = door.workspace.request(&id).map_err(on("request"))?.status;
         if asked.what == "abort" {
-            let status = door.workspace.abort(&id)?;
+            let status = door.workspace.abort(&id).map_err(on("request"))?;
             return Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())));
         }
-        let began = begin_again(door, asked, &id, since)?;
+        let began = begin_again(door, asked, (&id, status), since)?;
         (began, Some(id).filter(|_| asked.what == "resume"))
     };
     match began {
@@ -305,22 +214,30 @@ fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
 }
 
 /// Begins what goes on from a recorded request.
-fn begin_again(door: &Door, asked: &Asked, id: &str, since: Clock) -> Result<Option<Answered>, Refused> {
-    let (id, models) = (id.to_owned(), models(asked)?);
+fn begin_again(
+    door: &Door,
+    asked: &Asked,
+    (id, status): (&str, RequestStatus),
+    since: Clock,
+) -> Result<Option<Answered>, Refused> {
+    let (id, models) = (id.to_owned(), asked.models()?);
     match asked.what {
-        "retry" => begin::begin(door, since, move |door| Ok(Answered::Resumed(door.workspace.retry(&id, &models)?))),
+        "retry" => begin::begin(door, since, move |door| {
+            door.workspace.retry(&id, &models).map(Answered::Resumed).map_err(on("request"))
+        }),
         "fork" => {
-            let (at, edits) = (fork_at(door, asked, &id)?, edits(asked));
+            let (at, edits) = (asked.fork_at(door, &id)?, asked.edits());
             begin::begin(door, since, move |door| {
                 let forked = door.workspace.fork(&id, &at, edits, &models);
                 forked.map(Answered::Resumed).map_err(on("at`, `set`, `input` or `output"))
             })
         }
         _ => {
-            let resolution = resolution(asked)?.unwrap_or_default();
+            let resolution = asked.resolution()?.unwrap_or_default();
+            let argument = argument_of_resume(asked, status);
             begin::begin(door, since, move |door| {
                 let cancel = Cancel::default();
-                Ok(door.workspace.resume_or_answer(&id, &models, resolution, &cancel, || ())?)
+                door.workspace.resume_or_answer(&id, &models, resolution, &cancel, || ()).map_err(on(argument))
             })
         }
     }

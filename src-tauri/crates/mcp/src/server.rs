@@ -100,6 +100,15 @@ impl Server {
         running.await.unwrap_or_else(|_| Err(Refused("this call ended abnormally; others still work".to_owned())))
     }
 
+    /// Stops what its client waited for, without waiting for its end.
+    fn stop_begun(&self) {
+        for id in self.begun.ids() {
+            if let Ok(workspace) = self.source.workspace() {
+                workspace.stop(&id);
+            }
+        }
+    }
+
     /// Aborts what its client waited for, and waits until that has ended, but not for long.
     async fn abort_begun(&self) {
         for id in self.begun.ids() {
@@ -139,7 +148,8 @@ fn tool(name: &str, door: &Door, arguments: Map<String, Value>) -> Result<CallTo
         "compare" => compare::compare(door, arguments, page),
         _ => Err(Refused(format!("there is no tool of this name; the tools are {}", tool_list::NAMES.join(", ")))),
     };
-    Ok(answer?.fit(page))
+    let answer = Answer { unset_variables: door.workspace.missing_secrets(), ..answer? };
+    Ok(answer.fit(page))
 }
 
 /// Values of secrets that flows have recorded are hidden, as in every other door.
@@ -246,9 +256,9 @@ pub fn serve_stdio(open: impl Fn() -> Result<Arc<Workspace>, Fault> + Send + Syn
     // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
     let _held = source.clone();
     let server = Server::new(source);
-    let ending = server.clone();
+    let (ending, stopping) = (server.clone(), server.clone());
     let served = runtime.block_on(async {
-        let served = match server.serve(Lines::new()).await {
+        let served = match server.serve(Lines::new(move || stopping.stop_begun())).await {
             Ok(served) => served.waiting().await.map(drop).map_err(|error| error.to_string()),
             // A client that goes away before it has said anything wanted nothing, and that is no failure.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),

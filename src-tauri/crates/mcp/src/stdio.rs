@@ -5,7 +5,6 @@
 //! the protocol of 2025-03-26 has it, is answered by one list. Before the first request is accepted, notifications and
 //! responses are ignored: the library ends a server that gets one. Must not know what a tool does.
 
-mod checked;
 mod output;
 
 use std::collections::VecDeque;
@@ -19,13 +18,14 @@ use rmcp::transport::Transport;
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, BufReader, Stdin};
 
-use self::checked::{Wrong, message};
 use self::output::Output;
+use crate::checked::{Wrong, message, unreadable};
 
 /// The longest message.
 const MOST_BYTES: usize = 16 << 20;
-/// How long open calls may take to end after the input has ended.
-const GRACE: Duration = Duration::from_secs(2);
+/// How long open calls may take to end after the input has ended, before what they began is aborted. A client ends the
+/// process two seconds after it has closed the input.
+const GRACE: Duration = Duration::from_secs(1);
 /// The version of the protocol that has batches.
 const WITH_BATCHES: &str = "2025-03-26";
 
@@ -40,6 +40,7 @@ pub(crate) struct Lines {
     waiting: VecDeque<RxJsonRpcMessage<RoleServer>>,
     output: Arc<Output>,
     handshake: Handshake,
+    stop: Box<dyn Fn() + Send + Sync>,
 }
 
 /// How far a client has come with its first request.
@@ -55,7 +56,8 @@ enum Handshake {
 }
 
 impl Lines {
-    pub(crate) fn new() -> Lines {
+    /// `stop` stops what open calls have begun; it is called if the input has ended and they have not.
+    pub(crate) fn new(stop: impl Fn() + Send + Sync + 'static) -> Lines {
         Lines {
             input: BufReader::new(tokio::io::stdin()),
             line: Vec::new(),
@@ -64,6 +66,7 @@ impl Lines {
             waiting: VecDeque::new(),
             output: Arc::default(),
             handshake: Handshake::default(),
+            stop: Box::new(stop),
         }
     }
 
@@ -127,7 +130,7 @@ impl Lines {
                 },
                 Err(wrong) => self.output.refuse(&wrong),
             },
-            Err(error) => self.output.refuse(&Wrong::unreadable(format!("this is no JSON: {error}"))),
+            Err(error) => self.output.refuse(&unreadable(line, &error)),
         }
     }
 
@@ -174,7 +177,11 @@ impl Transport<RoleServer> for Lines {
                 continue;
             }
             if self.has_ended {
-                let _ = tokio::time::timeout(GRACE, self.output.finished()).await;
+                let finished = tokio::time::timeout(GRACE, self.output.finished()).await;
+                // The library waits for open calls for longer than the client does.
+                if finished.is_err() {
+                    (self.stop)();
+                }
                 return None;
             }
             // An input that cannot be read has ended.

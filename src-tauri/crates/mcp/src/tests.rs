@@ -66,10 +66,34 @@ fn an_answer_never_exceeds_its_budget() {
         let text = serde_json::to_value(&result.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
         let most = usize::try_from(limit.min(20_000)).unwrap() * BYTES_PER_TOKEN;
         assert!(text.len() <= most, "{} of {most}", text.len());
-        assert!(structured.to_string().len() <= most + 700, "{} of {most}", structured.to_string().len());
+        assert!(structured.to_string().len() <= most, "{} of {most}", structured.to_string().len());
         let shown = structured["rows"].as_array().unwrap().len();
         assert_eq!(structured["nextOffset"], shown, "{text}");
         assert!(text.contains(&format!("offset {shown}")), "{text}");
+    }
+}
+
+/// Nothing that one answer holds may be longer than the answer: a row, a sentence, a name, a call to go on with.
+#[test]
+fn nothing_long_exceeds_a_budget() {
+    let long = |count: usize| "\"x\u{1}".repeat(count);
+    for limit in [200, 1_500, 20_000] {
+        for count in [100, 2_000, 50_000] {
+            let mut fields = serde_json::Map::new();
+            fields.insert(long(count), json!([long(count), vec![7; count]]));
+            let mut answer = Answer::new(long(count)).then("look", json!({ "request": long(count) }));
+            answer.row(long(count), json!(fields));
+            answer.row("second", json!({ "n": 2 }));
+            answer.unset_variables = (0..50).map(|n| format!("TOKEN_{n}")).collect();
+            let result = answer.then("look", json!({ "request": "r" })).fit(page(json!({ "limit": limit })));
+            let structured = result.structured_content.clone().unwrap();
+            let text = serde_json::to_value(&result.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
+            let most = limit * BYTES_PER_TOKEN;
+            assert!(text.len() <= most, "{} of {most}: {text}", text.len());
+            assert!(structured.to_string().len() <= most, "{} of {most}", structured.to_string().len());
+            assert!(text.contains("TOKEN_0") && text.contains("more are not set here"), "{text}");
+            assert_eq!(structured["unsetVariables"][0], "TOKEN_0");
+        }
     }
 }
 
@@ -96,6 +120,7 @@ fn a_fault_of_the_command_line_names_arguments() {
         fault("--set a: no; give data with --approve JSON"),
         "`set` a: no; give data with `answer`: approve, and `data`"
     );
+    assert_eq!(fault("name one with --user; `search` looks in all"), "name one with `user`; `find` looks in all");
     assert_eq!(fault("pre--path --attempt --at: x"), "pre--path --attempt `at`: x");
     let long = without_long_words(&format!("unknown request {} here", "x".repeat(100_000)));
     assert!(long.len() < 400 && long.ends_with("(100001 bytes) here"), "{long}");

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::address::Address;
 use crate::answer::{Answer, Page};
-use crate::arguments::{Arguments, Refused, on};
+use crate::arguments::{Arguments, Refused, on, refuse_unused};
 use crate::diff::first_difference;
 use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown, times};
@@ -23,6 +23,9 @@ pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<A
     let (value, text) = (arguments.text("value")?, arguments.text("text")?);
     let with = arguments.text("with")?;
     arguments.finish()?;
+    let what = if place.is_some() { "`place`, whose writes are all listed" } else { "the comparison of two requests" };
+    let is_of_block = value.is_some() || text.is_some();
+    refuse_unused([("at", at.is_some() && !is_of_block && (place.is_some() || with.is_some()))], what)?;
     door.workspace.request(&request).map_err(on("request"))?;
     match (place, value, text, with) {
         (Some(place), None, None, None) => writers(door, &request, &place, page),

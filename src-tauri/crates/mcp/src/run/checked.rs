@@ -5,9 +5,10 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
-use crate::find::check_session;
 use crate::server::Door;
 use crate::shown::{cut, name, word};
+
+use super::asked::Asked;
 
 /// How much of each side of a difference is shown.
 const SIDE: usize = 300;
@@ -54,17 +55,12 @@ pub(super) fn replay(door: &Door, request: &str, page: Page) -> Result<Answer, R
     Ok(answer.then("look", json!({ "request": request, "at": first.path })))
 }
 
-pub(super) fn verify(
-    door: &Door,
-    request: Option<String>,
-    flow: Option<String>,
-    session: Option<String>,
-    page: Page,
-) -> Result<Answer, Refused> {
-    if let Some(request) = &request {
+pub(super) fn verify(door: &Door, asked: Asked, page: Page) -> Result<Answer, Refused> {
+    if let Some(request) = &asked.request {
         door.workspace.request(request).map_err(on("request"))?;
     }
-    check_session(door, session.as_deref())?;
+    asked.check_selection(door)?;
+    let Asked { request, flow, session, .. } = asked;
     let query = VerifyQuery { requests: request.into_iter().collect(), flow, session, ..VerifyQuery::default() };
     let cancel = Cancel::default();
     let verified = door.workspace.verify(&query, &cancel, |_| {
@@ -92,8 +88,9 @@ pub(super) fn verify(
         let sides =
             if run.recorded.is_some() { format!(" · recorded {recorded} · now {found}") } else { String::new() };
         let verdict = run.verdict.as_str().replace('_', " ");
+        let told_why = run.why.as_deref().map(|why| cut(why, page.bytes_of_value(SIDE)));
         let json = json!({ "request": run.request_id, "file": run.file, "verdict": run.verdict, "path": run.path,
-            "field": run.field, "recorded": recorded, "found": found, "why": run.why });
+            "field": run.field, "recorded": recorded, "found": found, "why": told_why });
         answer.row(format!("{} · {verdict}{at}{field}{sides}{why}", name(&id)), json);
     }
     let first = verified.results.iter().find(|run| run.verdict == Verdict::Differs);

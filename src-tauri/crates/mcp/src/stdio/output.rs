@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt;
 use tokio::sync::Notify;
 
-use super::checked::Wrong;
+use crate::checked::Wrong;
 
 /// Standard output.
 #[derive(Default)]

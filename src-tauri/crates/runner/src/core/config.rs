@@ -1,6 +1,6 @@
 //! `flowglass.json`: what a workspace may say about itself. An unknown key is an error.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use engine::json::MAX_DEPTH;
@@ -73,9 +73,9 @@ impl EnvValue {
         }
     }
 
-    /// The variable that it names, if the environment does not have it.
+    /// The variable that it names, if the environment has no value of it.
     pub(crate) fn missing_variable(&self) -> Option<&str> {
-        self.variable().filter(|name| std::env::var_os(name).is_none())
+        self.variable().filter(|name| std::env::var_os(name).is_none_or(|value| is_no_value(name, &value)))
     }
 
     /// The value now; `None` where the environment has none.
@@ -85,6 +85,11 @@ impl EnvValue {
             EnvValue::Named(named) => std::env::var(&named.value_env).ok(),
         }
     }
+}
+
+/// Whether a variable is empty, or is the placeholder that a client should have replaced with its value.
+fn is_no_value(name: &str, value: &std::ffi::OsStr) -> bool {
+    value.is_empty() || value == format!("${{{name}}}").as_str() || value == format!("${{env:{name}}}").as_str()
 }
 
 /// Which hosts flows may fetch from.
@@ -258,6 +263,16 @@ impl Config {
         named.map(|(name, _)| name.clone()).collect()
     }
 
+    /// The variables of the environment that `env` names, each once.
+    pub(crate) fn secret_variables(&self) -> Vec<String> {
+        each_once(self.env.values().filter_map(EnvValue::variable))
+    }
+
+    /// Those that have no value here, each once.
+    pub(crate) fn missing_variables(&self) -> Vec<String> {
+        each_once(self.env.values().filter_map(EnvValue::missing_variable))
+    }
+
     pub(crate) fn script_limits(&self) -> script::Limits {
         let default = script::Limits::default();
         script::Limits {
@@ -290,4 +305,8 @@ fn check_object(value: &Value, path: &[&str], place: &str) -> Result<(), Fault> 
         }
         _ => Ok(()),
     }
+}
+
+fn each_once<'n>(names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    names.map(str::to_owned).collect::<BTreeSet<_>>().into_iter().collect()
 }

@@ -1,5 +1,7 @@
 //! What a client sees of a session's state: the projections of the flow of today.
 
+use std::path::Path;
+
 use engine::redaction::Redaction;
 use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
@@ -8,7 +10,7 @@ use store::Owner;
 use super::{At, Workspace};
 use crate::catalogue::STACK;
 use crate::catalogue::fatal_signals::FlowOnThread;
-use crate::core::config::EnvValue;
+use crate::core::config::Config;
 use crate::core::fault::Fault;
 use crate::views::{Json, StateView};
 
@@ -16,7 +18,22 @@ impl Workspace {
     /// The variables that the settings name for secrets and that this environment does not have: recorded values of
     /// them cannot be recognized, and so not hidden.
     pub fn missing_secrets(&self) -> Vec<String> {
-        self.config.env.values().filter_map(EnvValue::missing_variable).map(str::to_owned).collect()
+        self.config.missing_variables()
+    }
+
+    /// The variables that the settings name for secrets.
+    pub fn secret_variables(&self) -> Vec<String> {
+        self.config.secret_variables()
+    }
+
+    /// As [`missing_secrets`](Self::missing_secrets), of a folder that is not opened.
+    pub fn missing_secrets_at(dir: &Path) -> Result<Vec<String>, Fault> {
+        Ok(Config::read(dir)?.missing_variables())
+    }
+
+    /// As [`secret_variables`](Self::secret_variables), of a folder that is not opened.
+    pub fn secret_variables_at(dir: &Path) -> Result<Vec<String>, Fault> {
+        Ok(Config::read(dir)?.secret_variables())
     }
 
     /// What is said of expressions that may read the environment: they do not see its secrets. `None` if there are

@@ -45,6 +45,11 @@ impl LastWritten {
 }
 
 impl Workspace {
+    /// Whether a request of this status can go on.
+    pub fn can_resume(status: RequestStatus) -> bool {
+        is_resumable(status)
+    }
+
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Running, Fault> {

@@ -40,6 +40,32 @@ impl Workspace {
 
     /// As [`run`](Self::run), for whoever starts it.
     pub(super) fn run_as(&self, options: RunOptions, origin: Origin) -> Result<Running, Fault> {
+        let (loaded_flow, options) = self.named_action(options)?;
+        self.begin(loaded_flow, options, origin)
+    }
+
+    /// Refuses what [`run`](Self::run) refuses before the flow is asked. Writes nothing, and runs no block.
+    pub fn check_run(&self, options: RunOptions) -> Result<(), Fault> {
+        let (loaded_flow, options) = self.named_action(options)?;
+        self.prepare(loaded_flow, options, Origin::default()).map(drop)
+    }
+
+    /// Refuses a user for whom nothing can be started.
+    pub fn check_user(user: &str) -> Result<(), Fault> {
+        id::check_owner("user id", user)
+    }
+
+    /// Refuses a session in which a user cannot start anything: its id is malformed, or it belongs to another user.
+    pub fn check_session_of(&self, session: &str, user: &str) -> Result<(), Fault> {
+        id::check("session id", session)?;
+        match self.store.session(session).map_err(Fault::internal)? {
+            Some(known) if known.user != user => Err(not_yours(session, &known.user, user)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The flow of an action, and the options with the name by which the engine knows the action.
+    fn named_action(&self, options: RunOptions) -> Result<(Arc<LoadedFlow>, RunOptions), Fault> {
         self.check_writable()?;
         if options.user.trim().is_empty() {
             return Err(Fault::invalid(format!("Flow \"{}\" requires a userId: name one with --user", options.flow)));
@@ -47,7 +73,7 @@ impl Workspace {
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
         let wanted = if options.internal { Wanted::Internal } else { Wanted::Action };
         let action = named(&loaded_flow.flow, &options.action, &wanted)?;
-        self.begin(loaded_flow, RunOptions { action, ..options }, origin)
+        Ok((loaded_flow, RunOptions { action, ..options }))
     }
 
     /// Starts a request of an action or an entry by the name that the engine knows.
@@ -55,18 +81,29 @@ impl Workspace {
         &self,
         loaded_flow: Arc<LoadedFlow>,
         options: RunOptions,
-        Origin { trigger, dispatched_by, calls }: Origin,
+        origin: Origin,
     ) -> Result<Running, Fault> {
+        let (next, is_part) = self.prepare(loaded_flow, options, origin)?;
+        if is_part {
+            self.store.claim_part(&next.asked.request).map_err(Fault::of_write)?;
+        }
+        self.start(next)
+    }
+
+    /// A request that is about to begin, and whether it is a part of an experiment. Writes nothing.
+    fn prepare(
+        &self,
+        loaded_flow: Arc<LoadedFlow>,
+        options: RunOptions,
+        Origin { trigger, dispatched_by, calls }: Origin,
+    ) -> Result<(Next, bool), Fault> {
         needs_project(&loaded_flow, &options)?;
-        id::check_owner("user id", &options.user)?;
-        options.session.as_ref().map_or(Ok(()), |id| id::check("session id", id))?;
+        Self::check_user(&options.user)?;
+        options.session.as_ref().map_or(Ok(()), |id| self.check_session_of(id, &options.user))?;
         options.project.as_ref().map_or(Ok(()), |id| id::check_owner("project id", id))?;
         let ephemeral = options.session.is_none();
         let session = options.session.clone().unwrap_or_else(new_session);
         let known = self.store.session(&session).map_err(Fault::internal)?;
-        if let Some(known) = known.as_ref().filter(|known| known.user != options.user) {
-            return Err(not_yours(&session, &known.user, &options.user));
-        }
         // A session of an experiment's has no other requests: lists leave out both.
         let is_part = calls.is_some()
             && match &known {
@@ -85,9 +122,6 @@ impl Workspace {
         let (mock, origin) = self.mock_of(&options.mock, &loaded_flow.bundle.file)?;
         let fork = self.fork_of(&session)?;
         let isolated = isolated_of(&loaded_flow.flow, project.as_deref());
-        if is_part {
-            self.store.claim_part(&request).map_err(Fault::of_write)?;
-        }
         let asked = StartRequest {
             request: request.into(),
             action: options.action,
@@ -106,7 +140,7 @@ impl Workspace {
             isolated,
             time_zone: Some(own_time_zone().into()),
         };
-        self.start(Next { loaded_flow, asked, script: mock, before: PriorEvents::default(), calls })
+        Ok((Next { loaded_flow, asked, script: mock, before: PriorEvents::default(), calls }, is_part))
     }
 }
 

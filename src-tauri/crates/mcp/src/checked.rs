@@ -1,6 +1,7 @@
-//! Whether JSON is a message of the protocol, and if not, what is wrong with it.
+//! Whether bytes are a message of the protocol, and if not, what is wrong with it.
 
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::shown::cut;
@@ -9,11 +10,13 @@ use crate::shown::cut;
 const UNREADABLE: i32 = -32_700;
 const NO_MESSAGE: i32 = -32_600;
 const WRONG_PARAMETERS: i32 = -32_602;
+/// How deep values may be nested: the limit of serde_json.
+const MOST_DEPTH: usize = 127;
 /// How much of a wrong value is repeated.
 const SHOWN: usize = 80;
 
 /// Why something is not handed on, and what it is answered.
-pub(super) struct Wrong {
+pub(crate) struct Wrong {
     id: Option<Value>,
     code: i32,
     text: String,
@@ -21,16 +24,16 @@ pub(super) struct Wrong {
 
 impl Wrong {
     /// Bytes that are no JSON.
-    pub(super) fn unreadable(text: String) -> Wrong {
+    pub(crate) fn unreadable(text: String) -> Wrong {
         Wrong { id: None, code: UNREADABLE, text }
     }
 
     /// JSON that is no message.
-    pub(super) fn request(id: Option<Value>, text: String) -> Wrong {
+    pub(crate) fn request(id: Option<Value>, text: String) -> Wrong {
         Wrong { id, code: NO_MESSAGE, text }
     }
 
-    pub(super) fn answer(&self) -> Value {
+    pub(crate) fn answer(&self) -> Value {
         let mut answer = json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": self.text } });
         // Without an id the protocol leaves it out.
         if let Some(id) = &self.id {
@@ -38,6 +41,31 @@ impl Wrong {
         }
         answer
     }
+}
+
+/// The id of a message. The other fields are skipped without a limit of depth, and texts in them are not decoded.
+#[derive(Deserialize)]
+struct OnlyId {
+    id: Option<Value>,
+}
+
+/// Why a message cannot be read. If its syntax is right, it is answered with its id: what it holds exceeds a limit.
+pub(crate) fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Wrong {
+    let whole = serde_json::from_slice::<OnlyId>(bytes);
+    match whole.ok().and_then(|message| message.id).filter(is_id) {
+        Some(id) => {
+            let text = format!(
+                "the parameters cannot be read: {error}; values nest at most {MOST_DEPTH} deep, and \\u escapes of \
+                 surrogates come in pairs"
+            );
+            Wrong { id: Some(id), code: WRONG_PARAMETERS, text }
+        }
+        None => Wrong::unreadable(format!("this is no JSON: {error}")),
+    }
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_i64() || id.is_u64()
 }
 
 /// What a parameter has to be.
@@ -65,17 +93,22 @@ const NEEDED: [(&str, &[(&str, Is)]); 4] = [
 ];
 
 /// Reads a message.
-pub(super) fn message(value: Value) -> Result<RxJsonRpcMessage<RoleServer>, Wrong> {
-    let id = value.get("id").filter(|id| id.is_string() || id.is_i64() || id.is_u64()).cloned();
-    if let (Some(id), Some(method)) = (&id, value["method"].as_str())
-        && let Some(text) = wrong_parameter(method, value.get("params"))
-    {
-        return Err(Wrong { id: Some(id.clone()), code: WRONG_PARAMETERS, text });
+pub(crate) fn message(value: Value) -> Result<RxJsonRpcMessage<RoleServer>, Wrong> {
+    if let Some(wrong) = wrong_call(&value) {
+        return Err(wrong);
     }
+    let id = value.get("id").filter(|id| is_id(id)).cloned();
     serde_json::from_value(value).map_err(|error| {
         let text = cut(&error.to_string(), SHOWN);
         Wrong::request(id, format!("this is no message of JSON-RPC 2.0: {text}"))
     })
+}
+
+/// What is wrong with the parameters of a call; `None` if they have the right shape, or if it is no call.
+pub(crate) fn wrong_call(value: &Value) -> Option<Wrong> {
+    let id = value.get("id").filter(|id| is_id(id))?;
+    let text = wrong_parameter(value["method"].as_str()?, value.get("params"))?;
+    Some(Wrong { id: Some(id.clone()), code: WRONG_PARAMETERS, text })
 }
 
 fn wrong_parameter(method: &str, params: Option<&Value>) -> Option<String> {
@@ -108,6 +141,29 @@ fn wrong_parameter(method: &str, params: Option<&Value>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_exceeds_a_limit_is_answered_with_its_id() {
+        let call =
+            |arguments: &str| format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{arguments},"id":7}}"#);
+        let nested = |depth: usize| call(&format!("{}1{}", "[".repeat(depth), "]".repeat(depth)));
+        let read =
+            |line: &str| serde_json::from_str::<Value>(line).err().map(|error| unreadable(line.as_bytes(), &error));
+        assert!(read(&nested(MOST_DEPTH - 1)).is_none());
+        for (line, words) in [
+            (nested(MOST_DEPTH), "recursion limit"),
+            (nested(100_000), "values nest at most 127 deep"),
+            (call(r#"{"a":"\ud800"}"#), "surrogates come in pairs"),
+        ] {
+            let answer = read(&line).map(|wrong| wrong.answer()).unwrap_or_default();
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(WRONG_PARAMETERS)), "{answer}");
+            assert!(answer["error"]["message"].as_str().unwrap_or_default().contains(words), "{answer}");
+        }
+        for line in ["{", r#"{"id":7,"a":}"#, r#"{"id":7,"a":[1"#, r#"[{"id":7}"#] {
+            let answer = read(line).map(|wrong| wrong.answer()).unwrap_or_default();
+            assert_eq!((&answer["id"], &answer["error"]["code"]), (&Value::Null, &json!(UNREADABLE)), "{answer}");
+        }
+    }
 
     #[test]
     fn what_is_wrong_is_named() {
