@@ -3,6 +3,8 @@
 //!
 //! The log does not say that the value went this way. Must not compare more than the values next to a block.
 
+use std::collections::HashMap;
+
 use engine::event::{BlockKind, EventKind};
 use serde_json::Value;
 
@@ -62,12 +64,14 @@ pub(super) fn joined(spot: &Spot) -> Vec<(String, Spot)> {
         return Vec::new();
     }
     let (Some(whole), Some(members)) = (spot.value(), group_before(log, &record)) else { return Vec::new() };
-    let many = match &*whole {
-        Value::Array(items) => items.len(),
-        Value::Object(fields) => fields.len(),
+    let keys: Vec<String> = match &*whole {
+        Value::Array(items) => (0..items.len()).map(|at| at.to_string()).collect(),
+        Value::Object(fields) => fields.keys().cloned().collect(),
         _ => return Vec::new(),
     };
-    let parts = members.into_iter().filter_map(|(key, output)| {
+    let many = keys.len();
+    let parts = keys.into_iter().filter_map(|key| {
+        let output = *members.get(&*key)?;
         let pointer = pointer_to(&key);
         let part = pointer::find(&whole, &pointer).ok()?;
         let of = Spot::new(log, output, "");
@@ -78,7 +82,7 @@ pub(super) fn joined(spot: &Spot) -> Vec<(String, Spot)> {
 }
 
 /// The outputs of the group of blocks that ended last before a value was made, by their places in what it makes.
-fn group_before(log: &RequestLog, record: &Record) -> Option<Vec<(String, usize)>> {
+fn group_before<'l>(log: &'l RequestLog, record: &Record) -> Option<HashMap<&'l str, usize>> {
     let own = log.executions.get(record.execution as usize)?;
     let (around, before, of) = match record.place {
         WhyPlace::Input if is_given(log, record) => (own.parent, own.start, Some(record.execution)),
@@ -87,17 +91,17 @@ fn group_before(log: &RequestLog, record: &Record) -> Option<Vec<(String, usize)
     };
     let last = last_inside(log, around, before, of)?;
     let (group, _) = group_of(log, last)?;
-    // The same group of an earlier pass of a loop ended earlier: a later member of it counts.
-    let mut members: Vec<(String, usize)> = Vec::new();
-    for at in (0_u32..).zip(&log.executions).filter(|(_, one)| one.parent == around && !one.is_given_up) {
-        let (at, one) = at;
-        if one.end.is_none_or(|end| end >= before) {
+    let mut members = HashMap::new();
+    let end = log.records.partition_point(|record| record.seq < before);
+    for (at, record) in log.records[..end].iter().enumerate().filter(|(_, record)| record.place == WhyPlace::Output) {
+        let own = log.executions.get(record.execution as usize);
+        if own.is_none_or(|own| own.parent != around || own.is_given_up) {
             continue;
         }
-        let Some((_, key)) = group_of(log, at).filter(|(of, _)| *of == group) else { continue };
-        let Some(output) = output_of(log, at) else { continue };
-        members.retain(|(known, _)| known != key);
-        members.push((key.to_owned(), output));
+        // A later attempt counts.
+        if let Some((_, key)) = group_of(log, record.execution).filter(|(of, _)| *of == group) {
+            members.insert(key, at);
+        }
     }
     Some(members)
 }
@@ -122,8 +126,7 @@ pub(super) fn of_member(spot: &Spot) -> Option<Near> {
         return None;
     }
     let members = group_before(&spot.log, &record)?;
-    let (_, output) = members.into_iter().find(|(known, _)| known == key)?;
-    let of = Spot { record: output, pointer: rest(&segments[1..]), ..spot.clone() };
+    let of = Spot { record: *members.get(&**key)?, pointer: rest(&segments[1..]), ..spot.clone() };
     let is_list = spot.log.value(&record).is_some_and(|whole| whole.is_array());
     (of.value()? == value).then_some((of, if is_list { "entry" } else { "branch" }))
 }
@@ -223,7 +226,7 @@ pub(super) fn same_field(spot: &Spot) -> Option<Near> {
     for at in had(spot) {
         let Some(whole) = log.value(&log.records[at]) else { continue };
         let of = |pointer: String| Spot { record: at, pointer, ..spot.clone() };
-        if pointer::find(&whole, &spot.pointer).ok() == Some(&value) && !spot.pointer.is_empty() {
+        if pointer::find(&whole, &spot.pointer).ok() == Some(&*value) && !spot.pointer.is_empty() {
             return Some((of(spot.pointer.clone()), "same_field"));
         }
         if let Some(pointer) = name.as_deref().and_then(|name| named(&whole, name, &value)) {
