@@ -61,7 +61,7 @@ export default defineFlow({
 
 fn ran(action: &str, input: &Value) -> (Place, Answer) {
     let place = Place::with_flow(FLOW);
-    let words = ["run", "near", action, "--user", "ada", "--session", "s", "--request", "r", "--mock", "--json"];
+    let words = ["run", "near", action, "--user", "ada", "--session", "s", "--request", "r", "--json"];
     let answer = place.run(&[&words[..], &["--input", &input.to_string()]].concat());
     (place, answer)
 }
@@ -210,7 +210,7 @@ fn equal_words_of_a_person_and_of_the_input_each_lead_to_their_own() {
     let words = "the same words of both";
     let (place, answer) = ran("ask", &json!({ "city": words }));
     assert_eq!(answer.code, Some(4), "{answer}");
-    let resumed = place.run(&["resume", "r", "--submit", &json!({ "said": words }).to_string(), "--mock", "--json"]);
+    let resumed = place.run(&["resume", "r", "--submit", &json!({ "said": words }).to_string(), "--json"]);
     assert_eq!(resumed.code, Some(0), "{resumed}");
     let city = why(&place, "root/step:asks", "output:/city");
     assert_eq!(origin(&city), ["input", "root/step:asks", "/city"], "{city:#}");

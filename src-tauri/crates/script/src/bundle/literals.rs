@@ -292,12 +292,12 @@ impl<'a> Visit<'a> for Literals<'_> {
     fn visit_ts_type(&mut self, _: &TSType<'a>) {}
 
     fn visit_string_literal(&mut self, it: &StringLiteral<'a>) {
-        self.add(&it.value, it.span);
+        self.add(it.value.as_str(), it.span);
     }
 
     fn visit_template_element(&mut self, it: &TemplateElement<'a>) {
         if let Some(text) = &it.value.cooked {
-            self.add(text, it.span);
+            self.add(text.as_str(), it.span);
         }
     }
 }
