@@ -180,6 +180,7 @@ mod verify_window;
 mod warnings;
 mod why;
 mod why_causes;
+mod why_near;
 mod why_origins;
 mod window;
 mod window_acts;

@@ -52,7 +52,8 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
         (WhyKind::Recorded, _) => format!("recorded  {here}"),
         (WhyKind::Copied, Some(of)) => {
             let basis = if edge.proven { "" } else { ", same content" };
-            format!("copied    {here} from {}{basis}{others}{words}", spot(view, of))
+            let code = if by.is_empty() { String::new() } else { format!(", or text of the code{by}") };
+            format!("copied    {here} from {}{basis}{others}{code}{words}", spot(view, of))
         }
         (WhyKind::Written, of) => {
             let event = of.as_ref().map(|of| format!(" from {}", spot(view, of))).unwrap_or_default();
@@ -66,8 +67,9 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
             };
             format!("written   {here}{event}{by} ({}{others}){values}", operation.unwrap_or("write"))
         }
-        (_, _) if operation == Some("text_of_code") => format!("computed  {here}{by}, text of the code{words}"),
-        (_, _) => format!("computed  {here}{by}{words}"),
+        (_, _) if operation == Some("text_of_code") => format!("computed  {here}{by}, text of the code{others}{words}"),
+        (_, _) if edge.proven => format!("computed  {here}{by}{words}"),
+        (_, _) => format!("made      {here}{by}, computed or copied{words}"),
     }
 }
 

@@ -3785,14 +3785,17 @@ export type WhyEdge = {
 	in: WhySpot,
 	/**  The earlier value. */
 	of?: WhySpot | null,
-	/**  Whether the log says so. If not, the two have the same content, and the log does not say which way it went. */
+	/**
+	 *  Whether it is certain. If not, the two have the same content and the log does not say which way it went, or the
+	 *  value is too short to know whether code computed it.
+	 */
 	proven: boolean,
-	/**  The block whose code made it or wrote it. */
+	/**  The block whose code made it or wrote it; of a copied value the block whose code has the same text. */
 	by?: WhyBy | null,
 	/**
 	 *  Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default`, `stored`, or `fork` of a
-	 *  state that a fork began with. Of another edge: `step_before`, `block_around`, `last_step`, `history`, `answer`,
-	 *  `text_of_code`, `or_default`.
+	 *  state that a fork began with. Of another edge: `step_before`, `block_around`, `last_step`, `branch`, `entry`,
+	 *  `same_field`, `same_value`, `state_seen`, `history`, `answer`, `text_of_code`, `or_default`.
 	 */
 	operation?: string | null,
 	/**  The text of a span, cut if it is long. */
@@ -3815,7 +3818,7 @@ export type WhyKind =
 "recorded" | 
 /**  An earlier recorded value has the same content. */
 "copied" | 
-/**  No earlier recorded value contains it: code of a block made it. */
+/**  Code of a block made it. If that is not proven, the code may have copied it. */
 "computed" | 
 /**  A block wrote it to a state. */
 "written";

@@ -21,6 +21,7 @@ pub(crate) mod imported_names;
 pub(crate) mod importers;
 mod kept_state;
 pub(crate) mod lines;
+pub(crate) mod literals;
 pub(crate) mod makers;
 pub(crate) mod marks;
 pub(crate) mod modules;

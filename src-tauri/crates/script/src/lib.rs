@@ -16,6 +16,7 @@ pub use bundle::code::{Code, Source};
 pub use bundle::definers::{is_host_settings, may_define_flow};
 pub use bundle::embedded::version;
 pub use bundle::error::{LoadError, LoadErrorKind};
+pub use bundle::literals::{Literal, literals_in};
 pub use bundle::makers::{Made, line_of};
 pub use bundle::option_edit::{NoDefinition, OptionValue};
 pub use bundle::parsed::PARSER_STACK;

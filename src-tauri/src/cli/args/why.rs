@@ -13,7 +13,9 @@ use runner::WhyQuery;
   flowglass why req_3f2a --at root/step:draft --text 'three days in Lisbon'
   flowglass why req_3f2a --at 42 --value session.topic                 as of event 42
 Edges are recorded (from outside), copied, computed or written. A copy that is not proven has the same content as an
-earlier value; the log does not say that it went that way. Values under 8 bytes are followed by the structure alone.")]
+earlier value; the log does not say that it went that way. A value under 8 bytes is compared only with what is next to
+its block: a field of the same name, a branch, an entry, the state. If none is equal, it is not known whether it was
+computed. A part of a text under 20 bytes is looked for only in what the block got.")]
 pub(crate) struct Why {
     pub(crate) request: String,
     /// A block and one of its executions (default: the newest), or the number of an event

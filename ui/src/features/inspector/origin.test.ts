@@ -46,6 +46,14 @@ test('an edge says what is known, and that equal content proves nothing', () => 
   expect(edgeWords(edge({ kind: 'computed', by, operation: 'text_of_code' }))).toBe(
     'text of the code, root/step:a (flows/main.ts:4)',
   );
+  expect(edgeWords(edge({ kind: 'computed', by, operation: 'text_of_code', ties: [of] }))).toBe(
+    'text of the code, root/step:a (flows/main.ts:4), or output /x of root/step:a, earlier request',
+  );
+  expect(edgeWords(edge({ kind: 'computed', by, proven: true }))).toBe('root/step:a (flows/main.ts:4)');
+  expect(edgeWords(edge({ kind: 'computed', by }))).toBe(
+    'root/step:a (flows/main.ts:4), computed or copied: not known',
+  );
+  expect(edgeWords(edge({ of, by }))).toBe('same content, or text of the code, root/step:a (flows/main.ts:4)');
   expect(edgeWords(edge({ kind: 'recorded', operation: 'or_default' }))).toBe(
     'from outside, or a default of the schema',
   );

@@ -38,14 +38,19 @@ export const targetOf = (edge: WhyEdge): WhySpot => edge.of ?? edge.in;
 /** What is known of an edge besides its places. */
 export function edgeWords(edge: WhyEdge): string {
   const by = edge.by ? `${edge.by.path}${edge.by.file ? ` (${edge.by.file}:${edge.by.line ?? '?'})` : ''}` : '';
-  if (edge.kind === 'computed') return edge.operation === 'text_of_code' ? `text of the code, ${by}` : by;
+  const ties = (edge.ties ?? []).slice(0, MAX_TIES).map((tie) => `or ${spotWords(tie, edge.in.requestId)}`);
+  if (edge.kind === 'computed') {
+    const made = edge.operation === 'text_of_code' ? `text of the code, ${by}` : by;
+    const unknown = edge.proven || edge.operation ? '' : 'computed or copied: not known';
+    return [made, unknown, ...ties].filter(Boolean).join(', ');
+  }
   if (edge.kind === 'written') return [edge.operation, by && `by ${by}`].filter(Boolean).join(' ');
   if (edge.kind === 'recorded') {
     return edge.operation === 'or_default' ? 'from outside, or a default of the schema' : 'from outside';
   }
   const others = edge.others ? `${edge.others} more like it` : '';
-  const ties = (edge.ties ?? []).slice(0, MAX_TIES).map((tie) => `or ${spotWords(tie, edge.in.requestId)}`);
-  return [edge.proven ? '' : 'same content', others, ...ties].filter(Boolean).join(', ');
+  const code = by ? `or text of the code, ${by}` : '';
+  return [edge.proven ? '' : 'same content', others, ...ties, code].filter(Boolean).join(', ');
 }
 
 /** What a person asks about: a place of a value, or a text that they selected. */

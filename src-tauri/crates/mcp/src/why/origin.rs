@@ -45,7 +45,8 @@ fn line(view: &WhyView, edge: &WhyEdge, page: Page) -> String {
         WhyKind::Recorded => "recorded: ",
         WhyKind::Copied if edge.proven => "copied: ",
         WhyKind::Copied => "same content: ",
-        WhyKind::Computed => "computed: ",
+        WhyKind::Computed if edge.proven || edge.operation.is_some() => "computed: ",
+        WhyKind::Computed => "computed or copied, not known: ",
         WhyKind::Written => "written: ",
     });
     text.push_str(&spot(view, &edge.spot));
@@ -53,7 +54,8 @@ fn line(view: &WhyView, edge: &WhyEdge, page: Page) -> String {
         text.push_str(&format!(" from {}", spot(view, of)));
     }
     if let Some(by) = &edge.by {
-        text.push_str(&format!(" by {}", name(&by.path)));
+        let word = if edge.kind == WhyKind::Copied { "or text of the code of" } else { "by" };
+        text.push_str(&format!(" {word} {}", name(&by.path)));
         if let (Some(file), Some(line)) = (&by.file, by.line) {
             text.push_str(&format!(" ({}:{line})", name(file)));
         }
@@ -72,7 +74,7 @@ fn line(view: &WhyView, edge: &WhyEdge, page: Page) -> String {
     }
     if let Some(others) = edge.others {
         text.push_str(&match edge.kind {
-            WhyKind::Copied => format!(" · {others} more like it"),
+            WhyKind::Copied | WhyKind::Computed => format!(" · {others} more like it"),
             _ => format!(" · {others} other writes before"),
         });
     }

@@ -27,7 +27,7 @@ pub enum WhyKind {
     Recorded,
     /// An earlier recorded value has the same content.
     Copied,
-    /// No earlier recorded value contains it: code of a block made it.
+    /// Code of a block made it. If that is not proven, the code may have copied it.
     Computed,
     /// A block wrote it to a state.
     Written,
@@ -151,14 +151,15 @@ pub struct WhyEdge {
     /// The earlier value.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub of: Option<WhySpot>,
-    /// Whether the log says so. If not, the two have the same content, and the log does not say which way it went.
+    /// Whether it is certain. If not, the two have the same content and the log does not say which way it went, or the
+    /// value is too short to know whether code computed it.
     pub proven: bool,
-    /// The block whose code made it or wrote it.
+    /// The block whose code made it or wrote it; of a copied value the block whose code has the same text.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<WhyBy>,
     /// Of a write: `patch`, `set`, `increment`, `push`, `delete_key`, `atomic`, `default`, `stored`, or `fork` of a
-    /// state that a fork began with. Of another edge: `step_before`, `block_around`, `last_step`, `history`, `answer`,
-    /// `text_of_code`, `or_default`.
+    /// state that a fork began with. Of another edge: `step_before`, `block_around`, `last_step`, `branch`, `entry`,
+    /// `same_field`, `same_value`, `state_seen`, `history`, `answer`, `text_of_code`, `or_default`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub operation: Option<String>,
     /// The text of a span, cut if it is long.

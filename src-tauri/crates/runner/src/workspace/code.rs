@@ -33,6 +33,25 @@ impl Workspace {
     /// The file in which a block of a request was defined, as an attempt of it ran, and its lines there. Without an
     /// attempt: as the newest one ran.
     pub fn block_source(&self, request: &str, path: &str, attempt: Option<u32>) -> Result<BlockSource, Fault> {
+        let (hash, name, code) = self.code_of_block(request, path, attempt)?;
+        let Some((source, line, text)) = code.definition(&name) else {
+            let text = code.sources.iter().find(|source| source.file == code.file);
+            let text = text.map(|source| source.text.clone()).unwrap_or_default();
+            return Ok(BlockSource { file: code.file, hash, text, from: None, to: None });
+        };
+        let lines = u32::try_from(text.trim_end().lines().count()).unwrap_or(1).max(1);
+        let (file, text) = (source.file.clone(), source.text.clone());
+        Ok(BlockSource { file, hash, text, from: Some(line), to: Some(line + lines - 1) })
+    }
+
+    /// The hash and the code that an attempt of a block ran, and the block's name in it. Without an attempt: the newest
+    /// one.
+    pub(super) fn code_of_block(
+        &self,
+        request: &str,
+        path: &str,
+        attempt: Option<u32>,
+    ) -> Result<(String, Arc<str>, Code), Fault> {
         self.request(request)?;
         let events = self.store.events_of_block(request, path).map_err(Fault::internal)?;
         let is_it = |event: &&Event| {
@@ -45,14 +64,7 @@ impl Workspace {
         let missing = || Fault::not_found(format!("request \"{request}\" has no block at {path}"));
         let (name, begun) = begun.ok_or_else(missing)?;
         let (hash, code) = self.code_that_ran(request, &events, begun)?;
-        let Some((source, line, text)) = code.definition(&name) else {
-            let text = code.sources.iter().find(|source| source.file == code.file);
-            let text = text.map(|source| source.text.clone()).unwrap_or_default();
-            return Ok(BlockSource { file: code.file, hash, text, from: None, to: None });
-        };
-        let lines = u32::try_from(text.trim_end().lines().count()).unwrap_or(1).max(1);
-        let (file, text) = (source.file.clone(), source.text.clone());
-        Ok(BlockSource { file, hash, text, from: Some(line), to: Some(line + lines - 1) })
+        Ok((hash, name, code))
     }
 
     /// The author's files that a request ran, as they were; its flow's file first. `code` is the hash of one of the

@@ -15,6 +15,9 @@ mod index;
 mod json_bytes;
 mod log;
 mod messages;
+mod near;
+mod own;
+mod parts;
 mod pointer;
 mod question;
 mod record;
@@ -62,7 +65,7 @@ impl Workspace {
                 })
             }
             Found::State(spot) => {
-                walk.explain_state(spot)?;
+                walk.explain_state(spot, 0)?;
                 Some(spot.value.clone())
             }
         };

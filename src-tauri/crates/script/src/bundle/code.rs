@@ -1,15 +1,19 @@
 //! The part of a bundle that a database stores: the author's files, and the part of the source map that refers to them.
 //! The SDK and packages are left out.
 
+use std::ops::Range;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 use sourcemap::{SourceMap, SourceMapBuilder};
 
 use crate::bundle::Bundle;
-use crate::bundle::definition::definitions;
+use crate::bundle::definition::{called, definitions};
 use crate::bundle::texts::without_import;
 use crate::bundle::trace::{is_embedded, shown_source};
+
+/// Finds the places of a name in a file: the line of each, and the bytes.
+type Finder = fn(&str, &str, &str) -> Vec<(u32, Range<usize>)>;
 
 /// An author's file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -55,6 +59,21 @@ impl Code {
         });
         let first = found.next()?;
         if found.next().is_some() { None } else { Some(first) }
+    }
+
+    /// Finds what defines a block by its name: its file, the line, and the bytes there. As [`Code::definition`], or a
+    /// call of an author's own function that is given the name first. `None` if there are several or none.
+    pub fn range_of(&self, name: &str) -> Option<(&Source, u32, Range<usize>)> {
+        let mut found = self.found_by(definitions, name);
+        if found.is_empty() {
+            found = self.found_by(called, name);
+        }
+        if found.len() == 1 { found.pop() } else { None }
+    }
+
+    fn found_by(&self, find: Finder, name: &str) -> Vec<(&Source, u32, Range<usize>)> {
+        let all = self.sources.iter().map(|source| (source, find(&source.text, &source.file, name)));
+        all.flat_map(|(source, all)| all.into_iter().map(move |(line, range)| (source, line, range))).collect()
     }
 }
 

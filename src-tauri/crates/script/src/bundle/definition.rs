@@ -26,6 +26,49 @@ pub(crate) fn definitions(text: &str, file: &str, name: &str) -> Vec<(u32, Range
     found.unwrap_or_default().into_iter().map(place).collect()
 }
 
+/// Finds the calls of an author's own function that are given a name first, as `step("load", …)`: the line of each, and
+/// its range with what is chained to it.
+pub(crate) fn called(text: &str, file: &str, name: &str) -> Vec<(u32, Range<usize>)> {
+    let found = parsed(text, file, |program| {
+        let mut calls = NamedFirst { name, chains: HashMap::new(), found: Vec::new() };
+        calls.visit_program(program);
+        calls.found
+    });
+    let place = |(start, end): (u32, u32)| {
+        (text[..start as usize].matches('\n').count() as u32 + 1, start as usize..end as usize)
+    };
+    found.unwrap_or_default().into_iter().map(place).collect()
+}
+
+struct NamedFirst<'n> {
+    name: &'n str,
+    /// Where the last call of a chain ends, by each call in it.
+    chains: HashMap<Span, u32>,
+    found: Vec<(u32, u32)>,
+}
+
+impl<'a> Visit<'a> for NamedFirst<'_> {
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        let end = self.chains.remove(&it.span).unwrap_or(it.span.end);
+        if let Some(inner) = chained_to(&it.callee) {
+            self.chains.insert(inner, end);
+        }
+        let is_plain = matches!(it.callee.get_inner_expression(), Expression::Identifier(_));
+        if is_plain && first_text(it) == Some(self.name) {
+            self.found.push((it.span.start, end));
+        }
+        walk::walk_call_expression(self, it);
+    }
+}
+
+/// The text that a call is given first.
+pub(crate) fn first_text<'c>(call: &'c CallExpression<'_>) -> Option<&'c str> {
+    match call.arguments.first()?.as_expression()?.get_inner_expression() {
+        Expression::StringLiteral(text) => Some(text.value.as_str()),
+        _ => None,
+    }
+}
+
 struct Calls<'n> {
     name: &'n str,
     /// Where the last call of a chain ends, by each call in it.
@@ -81,6 +124,14 @@ pub(crate) fn name_of<'o>(object: &'o ObjectExpression<'_>) -> Option<&'o str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_call_that_is_given_the_name_first_is_found_with_its_chain() {
+        let text = "const a = step(\"a\", (i) => i);\nconst all = chain(\"all\")\n  .step(a);\nx.step(\"a\");";
+        assert_eq!(called(text, "a.ts", "a"), [(1, 10..30)]);
+        assert_eq!(called(text, "a.ts", "all").len(), 1);
+        assert!(text[called(text, "a.ts", "all")[0].1.clone()].ends_with(".step(a)"));
+    }
 
     fn check(text: &str, name: &str, expected: &[(u32, &str)]) {
         let found = definitions(text, "a.ts", name);

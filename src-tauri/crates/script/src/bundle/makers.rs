@@ -4,6 +4,8 @@
 //!
 //! Names a line only where there is one candidate: a guess would be a wrong answer. Must not know what ran.
 
+use std::ops::Range;
+
 use oxc::ast::ast::{
     Argument, ArrowFunctionExpression, AssignmentExpression, AssignmentTarget, BindingPattern, CallExpression,
     Expression, Function, ObjectExpression, ObjectProperty, ObjectPropertyKind, VariableDeclarator,
@@ -28,31 +30,23 @@ pub enum Made<'m> {
     },
 }
 
-/// The line, from 1, that makes something in the lines of a definition, if there is exactly one.
-pub fn line_of(text: &str, file: &str, (first, last): (u32, u32), made: Made<'_>) -> Option<u32> {
-    let start = start_of(text, first)? as u32;
-    let end = start_of(text, last + 1).unwrap_or(text.len()) as u32;
+/// The line, from 1, that makes something in a definition, if there is exactly one. A field that is written to a state
+/// is not one of what the definition returns.
+pub fn line_of(text: &str, file: &str, range: &Range<usize>, made: Made<'_>) -> Option<u32> {
     let found = parsed(text, file, |program| {
-        let mut makers = Makers::new(Span::new(start, end), made);
+        let mut makers = Makers::new(Span::new(range.start as u32, range.end as u32), made);
         makers.visit_program(program);
         makers.one()
     })??;
     Some(text[..found as usize].matches('\n').count() as u32 + 1)
 }
 
-/// The first byte of a line.
-fn start_of(text: &str, line: u32) -> Option<usize> {
-    let mut at = 0;
-    for _ in 1..line {
-        at += text[at..].find('\n')? + 1;
-    }
-    Some(at)
-}
-
 struct Makers<'m> {
     within: Span,
     /// How many functions of the definition are around.
     functions: usize,
+    /// How many calls that write to a state are around.
+    writes: usize,
     made: Made<'m>,
     /// Where properties, assignments and calls begin.
     found: Vec<u32>,
@@ -65,7 +59,7 @@ struct Makers<'m> {
 impl<'m> Makers<'m> {
     fn new(within: Span, made: Made<'m>) -> Makers<'m> {
         let (found, shorthands, variables) = (Vec::new(), Vec::new(), Vec::new());
-        Makers { within, functions: 0, made, found, shorthands, variables }
+        Makers { within, functions: 0, writes: 0, made, found, shorthands, variables }
     }
 
     fn one(&self) -> Option<u32> {
@@ -85,12 +79,17 @@ impl<'m> Makers<'m> {
     }
 }
 
+/// Whether a call writes to a state: `ctx.session.patchState`.
+pub(crate) fn is_write(callee: &Expression<'_>) -> bool {
+    let member = callee.get_inner_expression().as_member_expression();
+    member.and_then(|member| member.static_property_name()).is_some_and(|name| name.ends_with("State"))
+}
+
 /// Whether a call is a method of a scope's own: `ctx.session.patchState`.
-fn is_write_to(callee: &Expression<'_>, scope: &str) -> bool {
+pub(crate) fn is_write_to(callee: &Expression<'_>, scope: &str) -> bool {
     let Some(member) = callee.get_inner_expression().as_member_expression() else { return false };
-    let writes = member.static_property_name().is_some_and(|name| name.ends_with("State"));
     let of_scope = member.object().get_inner_expression().as_member_expression();
-    writes && of_scope.and_then(|of| of.static_property_name()) == Some(scope)
+    is_write(callee) && of_scope.and_then(|of| of.static_property_name()) == Some(scope)
 }
 
 /// Whether an object has a field of its own by a name.
@@ -118,6 +117,7 @@ impl<'a> Visit<'a> for Makers<'_> {
 
     fn visit_object_property(&mut self, it: &ObjectProperty<'a>) {
         if let Made::Field(field) = self.made
+            && self.writes == 0
             && self.is_inside(it.span)
             && it.key.static_name().is_some_and(|name| name == field)
         {
@@ -160,7 +160,10 @@ impl<'a> Visit<'a> for Makers<'_> {
         {
             self.found.push(it.callee.span().start);
         }
+        let entered = usize::from(is_write(&it.callee));
+        self.writes += entered;
         walk::walk_call_expression(self, it);
+        self.writes -= entered;
     }
 }
 
@@ -189,7 +192,7 @@ const prep = handler({
 "#;
 
     fn line(made: Made<'_>) -> Option<u32> {
-        line_of(TEXT, "a.ts", (2, 18), made)
+        line_of(TEXT, "a.ts", &(TEXT.find("const prep").unwrap_or_default()..TEXT.len()), made)
     }
 
     #[test]
@@ -200,7 +203,8 @@ const prep = handler({
         assert_eq!(line(Made::Field("name")), Some(15), "the name of the block is not made by its code");
         assert_eq!(line(Made::Field("twice")), None);
         assert_eq!(line(Made::Field("nothing")), None);
-        assert_eq!(line_of("const a = `", "a.ts", (1, 1), Made::Field("a")), None);
+        assert_eq!(line(Made::Field("total")), None, "what is written to a state is not returned");
+        assert_eq!(line_of("const a = `", "a.ts", &(0..11), Made::Field("a")), None);
     }
 
     #[test]
@@ -212,6 +216,6 @@ const prep = handler({
         assert_eq!(write("request", "total"), None);
         let cast = "const f = handler({ execute: (i, ctx) => {\n  ctx.session.patchState({ total: 1 } as any);\n} });";
         let total = Made::Write { scope: "session", field: "total" };
-        assert_eq!(line_of(cast, "a.ts", (1, 3), total), Some(2));
+        assert_eq!(line_of(cast, "a.ts", &(0..cast.len()), total), Some(2));
     }
 }

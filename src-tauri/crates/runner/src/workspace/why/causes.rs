@@ -55,6 +55,11 @@ impl Cause {
     pub(super) fn known(spot: Spot) -> Cause {
         Cause { spot, is_json: false, others: 0, ties: Vec::new(), is_own: true }
     }
+
+    /// Whether the block itself got it, other than by a state that it sees.
+    pub(super) fn is_got(&self) -> bool {
+        self.is_own && self.spot.record().place != WhyPlace::State
+    }
 }
 
 /// A part of a text and the earlier value that has it.

@@ -14,7 +14,7 @@ use super::grams::{STEP, WINDOW};
 use super::index::{Index, MIN_BYTES};
 
 /// A part of a text has at least so many bytes; a whole one may be shorter.
-pub(super) const MIN_PART: usize = 20;
+const MIN_PART: usize = 20;
 /// A part of a value as compact JSON has at least so many bytes: keys and quotation marks recur.
 const MIN_JSON_PART: usize = 24;
 /// So many earlier texts are compared at one byte.
@@ -251,7 +251,7 @@ fn alike<'b>(pairs: impl Iterator<Item = (&'b u8, &'b u8)>) -> usize {
 }
 
 /// Whether no word or number goes on at the ends of a part.
-fn is_apart(text: &str, from: usize, to: usize) -> bool {
+pub(super) fn is_apart(text: &str, from: usize, to: usize) -> bool {
     let is_word = |letter: Option<char>| letter.is_some_and(char::is_alphanumeric);
     let (inner, before, after) = (&text[from..to], &text[..from], &text[to..]);
     let goes_back = is_word(before.chars().next_back()) && is_word(inner.chars().next());
@@ -260,7 +260,7 @@ fn is_apart(text: &str, from: usize, to: usize) -> bool {
 }
 
 /// Whether a part is more than a line or a run of spaces.
-fn is_telling(part: &[u8]) -> bool {
+pub(super) fn is_telling(part: &[u8]) -> bool {
     let mut seen = [false; 256];
     let mut many = 0;
     for byte in part {

@@ -17,7 +17,7 @@ pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdg
         Found::Recorded(spot) => &spot.log.row.id,
         Found::State(spot) => &spot.log.row.id,
     };
-    let words = Words { request, is_by_structure: value.is_some_and(is_short) };
+    let words = Words { request };
     let of_question: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.depth == 0).collect();
     let mut text = match of_question.as_slice() {
         [] => "Nothing is recorded of it.".to_owned(),
@@ -25,7 +25,7 @@ pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdg
         several => words.parts(several),
     };
     if value.is_some_and(is_short) && question.asked.text.is_none() {
-        text.push_str(" It is short, so it was followed by the structure of the run alone, not by its content.");
+        text.push_str(" It is short, so only the values next to the block were compared with it.");
     }
     if question.elsewhere > 0 {
         let (many, plural) = (question.elsewhere, if question.elsewhere == 1 { "value has" } else { "values have" });
@@ -37,10 +37,11 @@ pub(super) fn answer(question: &Question, value: Option<&Value>, edges: &[WhyEdg
     text
 }
 
+/// What is known of earlier values if one was computed.
+const ALONE: &str = "; no earlier recorded value is the same";
+
 struct Words<'r> {
     request: &'r str,
-    /// Whether the value is too short to be compared by content.
-    is_by_structure: bool,
 }
 
 impl Words<'_> {
@@ -48,6 +49,7 @@ impl Words<'_> {
     fn chain(&self, first: &WhyEdge, edges: &[WhyEdge], is_text: bool) -> String {
         let mut text = self.step(first, is_text);
         text.push_str(&self.ties(first, edges));
+        text.push_str(&code_as_well(first, edges));
         let is_line = edges.iter().zip(0..).all(|(edge, depth)| edge.depth == depth);
         // What was computed is not what it was computed from: the cause ends there.
         let cause = edges.iter().find(|edge| edge.kind == WhyKind::Computed).or(edges.last());
@@ -104,7 +106,7 @@ impl Words<'_> {
     fn ties(&self, first: &WhyEdge, edges: &[WhyEdge]) -> String {
         let is_line = |(edge, depth): &(&WhyEdge, u32)| edge.depth == *depth;
         let mut line = edges.iter().zip(0..).take_while(is_line).map(|(edge, _)| edge);
-        let is_tie = |edge: &&WhyEdge| edge.kind == WhyKind::Copied && edge.others.is_some();
+        let is_tie = |edge: &&WhyEdge| edge.kind != WhyKind::Written && edge.others.is_some();
         let Some(tie) = line.find(is_tie) else { return String::new() };
         let (mut text, others) = (String::new(), tie.others.unwrap_or_default());
         // A value on the way back is no other origin.
@@ -156,19 +158,23 @@ impl Words<'_> {
     }
 
     fn computed(&self, edge: &WhyEdge) -> String {
+        let is_of_around = edge.spot.place == WhyPlace::Input;
         match (&edge.by, edge.operation.as_deref()) {
             (Some(by), Some("text_of_code")) => format!("It is text of the code, {}.", source(by)),
-            (Some(by), _) if edge.spot.place == WhyPlace::Input && edge.spot.path.as_deref() != Some(&by.path) => {
-                format!("A function of {} computed it{}.", source(by), self.alone())
+            // A short value may be a copy of any other.
+            (Some(by), _) if is_of_around && edge.spot.path.as_deref() != Some(&by.path) && !edge.proven => {
+                format!("It was made in {}; whether it was computed or copied is not known.", source(by))
             }
-            (Some(by), _) => format!("{} computed it{}.", source(by), self.alone()),
-            (None, _) => format!("Code computed it for {}.", self.place(&edge.spot)),
+            (Some(by), _) if !edge.proven => {
+                format!("The code of {} made it; whether it computed or copied it is not known.", source(by))
+            }
+            (Some(by), _) if is_of_around && edge.spot.path.as_deref() != Some(&by.path) => {
+                format!("A function of {} computed it{ALONE}.", source(by))
+            }
+            (Some(by), _) => format!("{} computed it{ALONE}.", source(by)),
+            (None, _) if edge.proven => format!("Code computed it for {}.", self.place(&edge.spot)),
+            (None, _) => "Where it comes from is not known.".to_owned(),
         }
-    }
-
-    /// What is known of earlier values that are the same as one that was computed.
-    fn alone(&self) -> &'static str {
-        if self.is_by_structure { "" } else { "; no earlier recorded value is the same" }
     }
 
     fn written(&self, edge: &WhyEdge) -> String {
@@ -197,6 +203,18 @@ impl Words<'_> {
 
     /// A text of several parts.
     fn parts(&self, edges: &[&WhyEdge]) -> String {
+        let mut ties: Vec<String> = Vec::new();
+        for tie in edges.iter().filter(|edge| edge.kind == WhyKind::Computed).flat_map(|edge| &edge.ties) {
+            let named = self.place(tie);
+            if !ties.contains(&named) && ties.len() < MAX_TIES {
+                ties.push(named);
+            }
+        }
+        let ties = if ties.is_empty() {
+            String::new()
+        } else {
+            format!(" Text of the code may as well be from {}.", ties.join(" or "))
+        };
         let copied: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.kind == WhyKind::Copied).copied().collect();
         let code: Vec<&WhyEdge> = edges.iter().filter(|edge| edge.kind == WhyKind::Computed).copied().collect();
         let rest = match code.iter().find(|edge| edge.operation.is_some()).and_then(|edge| edge.by.as_ref()) {
@@ -207,8 +225,14 @@ impl Words<'_> {
             None if code.is_empty() => String::new(),
             None => "; the rest is in no earlier value".to_owned(),
         };
+        if copied.is_empty() {
+            let by = code.iter().find_map(|edge| edge.by.as_ref()).map_or_else(String::new, source);
+            let is_all = code.iter().all(|edge| edge.operation.is_some());
+            let rest = if is_all { "" } else { "; the rest was computed or copied, which is not known" };
+            return format!("Parts of it are text of the code, {by}{rest}.{ties}");
+        }
         let parts = if copied.len() == 1 { "A part of it is" } else { "Parts of it are" };
-        format!("{parts} in {}{rest}.", self.named(&copied))
+        format!("{parts} in {}{rest}.{ties}", self.named(&copied))
     }
 
     fn named(&self, edges: &[&WhyEdge]) -> String {
@@ -260,6 +284,15 @@ impl Words<'_> {
         let pointer = pointer.unwrap_or_default();
         format!("{name}{request} ({pointer}event {})", spot.seq)
     }
+}
+
+/// The code that has the text of the first copied value, too.
+fn code_as_well(first: &WhyEdge, edges: &[WhyEdge]) -> String {
+    let line = edges.iter().zip(first.depth..).take_while(|(edge, depth)| edge.depth == *depth);
+    let found = line.map(|(edge, _)| edge).find(|edge| edge.kind == WhyKind::Copied && edge.by.is_some());
+    let Some((edge, by)) = found.and_then(|edge| Some((edge, edge.by.as_ref()?))) else { return String::new() };
+    let subject = if edge.depth == first.depth { "It" } else { "What came before" };
+    format!(" {subject} may as well be text of the code, {}.", source(by))
 }
 
 /// A block with its file and line.

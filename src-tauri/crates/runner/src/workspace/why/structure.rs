@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::index::is_short;
 use super::log::RequestLog;
 use super::messages::holding;
+use super::near::last_inside;
 use super::record::{NO_EXECUTION, Record};
 use super::spot::Spot;
 use crate::views::WhyPlace;
@@ -47,7 +48,10 @@ pub(super) fn beside(spot: &Spot) -> Option<(Spot, &'static str)> {
             if own.is_some_and(|own| !matches!(own.kind, BlockKind::Sequencer | BlockKind::Router)) {
                 return None;
             }
-            (last_inside(log, record.execution, record.seq)?, "last_step")
+            (
+                log.records_at(last_inside(log, record.execution, record.seq, None)?, WhyPlace::Output).pop()?,
+                "last_step",
+            )
         }
         _ => return None,
     };
@@ -71,15 +75,9 @@ pub(super) fn streamed(spot: &Spot, value: &Value) -> Option<Spot> {
     in_flight.find_map(|at| holding(log, at, value))
 }
 
-/// The output of the step before a block, by its number.
+/// The output of the step before a block, by its number. The other blocks of its group are beside it.
 pub(super) fn step_before(log: &RequestLog, record: &Record) -> Option<usize> {
     let own = log.executions.get(record.execution as usize)?;
-    last_inside(log, own.parent, own.start)
-}
-
-/// The newest output of an execution inside another one before an event.
-fn last_inside(log: &RequestLog, around: u32, before: u64) -> Option<usize> {
-    let ended = (0_u32..).zip(&log.executions).filter(|(_, one)| one.parent == around && !one.is_given_up);
-    let last = ended.filter(|(_, one)| one.end.is_some_and(|end| end < before)).max_by_key(|(_, one)| one.end)?;
-    log.records_at(last.0, WhyPlace::Output).pop()
+    let last = last_inside(log, own.parent, own.start, Some(record.execution))?;
+    log.records_at(last, WhyPlace::Output).pop()
 }

@@ -10,12 +10,12 @@ use engine::event::EventKind;
 use script::Made;
 use serde_json::Value;
 
-use super::causes::{Cause, Causes, PartCause};
+use super::causes::{Cause, Causes};
 use super::code::Definitions;
-use super::cover::MIN_PART;
-use super::json_bytes::in_json;
+use super::index::is_short;
 use super::log::RequestLog;
 use super::messages::Sources;
+use super::near;
 use super::record::{NO_EXECUTION, Part, is_from_outside, refers_to};
 use super::spot::{Span, Spot};
 use super::structure::{beside, maker, step_before, streamed};
@@ -24,15 +24,11 @@ use crate::views::{Json, WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
 use crate::workspace::Workspace;
 
 /// A chain is cut after so many steps.
-const MAX_DEPTH: u32 = 64;
+pub(super) const MAX_DEPTH: u32 = 64;
 /// No deeper values of a list or an object are looked for.
 const MAX_LEVELS: usize = 32;
-/// So many parts of a text that no earlier value contains are edges of their own.
-const MAX_GAPS: usize = 8;
 /// So many of the values that a block had are named.
 const MAX_INPUTS: usize = 6;
-/// So many characters around a part of a text are looked for in the code with it.
-const AROUND: usize = 2;
 /// So many characters of a span are shown.
 const MAX_SHOWN: usize = 200;
 /// A longer value is not a part of the answer.
@@ -48,7 +44,7 @@ pub(super) struct Walk<'w> {
     logs: HashMap<String, Arc<RequestLog>>,
     seen: HashSet<(String, usize, String, Option<Span>)>,
     pub(super) sources: HashMap<(String, u32), Arc<Sources>>,
-    definitions: Definitions,
+    pub(super) definitions: Definitions,
 }
 
 impl<'w> Walk<'w> {
@@ -121,30 +117,48 @@ impl<'w> Walk<'w> {
         if let Some((of, operation)) = beside(spot) {
             return self.copied(spot, Cause::known(of), depth, (false, Some(operation)));
         }
+        let parts = near::joined(spot);
+        if !parts.is_empty() {
+            for (pointer, of) in parts {
+                let part = Spot { pointer, ..spot.clone() };
+                self.copied(&part, Cause::known(of), depth, (false, Some("branch")))?;
+            }
+            return Ok(());
+        }
+        if let Some((of, operation)) = near::of_member(spot).or_else(|| near::entry_given(spot)) {
+            return self.copied(spot, Cause::known(of), depth, (false, Some(operation)));
+        }
         self.explain_content(spot, depth)
     }
 
     /// Explains the content of a recorded value by earlier values.
     pub(super) fn explain_content(&mut self, spot: &Spot, depth: u32) -> Result<(), Fault> {
         let Some(value) = spot.value().map(std::borrow::Cow::into_owned) else {
-            return self.computed(spot, depth, (None, None));
+            return self.computed(spot, depth, None, true);
         };
         if spot.record().place == WhyPlace::Prompt
             && let Some((cause, operation)) = self.message(spot, &value)?
         {
             return self.copied(spot, cause, depth, (true, Some(operation)));
         }
-        let cause = self.causes.of_value(spot, &value);
-        let is_text_of_code = match (&value, &cause) {
-            // A state that the block sees may say the same as its code.
-            (Value::String(text), Some(cause)) if !cause.is_own || cause.spot.record().place == WhyPlace::State => {
-                self.is_text_of_code(spot, text, (0, text.len()))
+        if is_short(&value) {
+            return self.explain_short(spot, &value, depth);
+        }
+        let cause = self.nearest(spot, self.causes.of_value(spot, &value));
+        let code = self.whole_in_code(spot, &value);
+        match (cause, code) {
+            (Some(cause), Some(code)) if !code.is_of_made && cause.is_got() => {
+                return self.copied_or_code(spot, cause, (depth, None), Some(code));
             }
-            _ => false,
-        };
-        if let Some(mut cause) = cause.filter(|_| !is_text_of_code) {
-            cause.spot.span = spot.span;
-            return self.copied(spot, cause, depth, (false, None));
+            (cause, Some(code)) => {
+                let ties = cause.filter(Cause::is_got).map(|cause| cause.spot.view());
+                return self.of_code(spot, depth, (code.at, None), ties.into_iter().collect());
+            }
+            (Some(mut cause), None) if !self.is_mostly_code(spot, &value) => {
+                cause.spot.span = spot.span;
+                return self.copied(spot, cause, depth, (false, None));
+            }
+            _ => {}
         }
         if let Some(mut of) = streamed(spot, &value) {
             of.span = spot.span;
@@ -155,13 +169,13 @@ impl<'w> Walk<'w> {
             Value::Array(_) | Value::Object(_) => {
                 let mut inside = Vec::new();
                 self.matched(spot, &value, &mut inside);
-                self.computed(spot, depth, (None, None))?;
+                self.computed(spot, depth, None, true)?;
                 for part in inside {
                     self.explain_content(&part, depth + 1)?;
                 }
                 Ok(())
             }
-            _ => self.computed(spot, depth, (None, None)),
+            _ => self.computed(spot, depth, None, true),
         }
     }
 
@@ -196,77 +210,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// Whether a span of a text is in the definition of the block whose code made it, with the letters before or
-    /// after it. A whole text may be there because the code compares with it, so only a longer one counts.
-    fn is_text_of_code(&mut self, spot: &Spot, text: &str, (from, to): Span) -> bool {
-        if (from, to) == (0, text.len()) && text.len() < MIN_PART {
-            return false;
-        }
-        let log = &spot.log;
-        let Some(maker) = log.executions.get(maker(log, &spot.record()) as usize) else { return false };
-        let path = maker.path.clone();
-        let first = text[..from].char_indices().rev().take(AROUND).last().map_or(from, |(at, _)| at);
-        let end = text[to..].char_indices().nth(AROUND).map_or(text.len(), |(at, _)| to + at);
-        // On one side there may be a value.
-        let mut has = |words: &str| self.definitions.has(self.workspace, &log.row.id, &path, words);
-        has(&text[first..to]) || has(&text[from..end])
-    }
-
-    /// Explains a text by the parts that earlier texts have.
-    fn explain_text(&mut self, spot: &Spot, text: &str, depth: u32) -> Result<(), Fault> {
-        let mut parts = self.causes.of_text(spot, text);
-        // What the code says is not copied from a value that says the same.
-        parts.retain(|part| {
-            let is_own = part.cause.is_own && part.cause.spot.record().place != WhyPlace::State;
-            is_own || !self.is_text_of_code(spot, text, part.span)
-        });
-        if parts.is_empty() {
-            let shown = spot.span.map_or(text, |(from, to)| &text[from..to]);
-            return self.computed(spot, depth, (Some(shown), None));
-        }
-        let (first, end) = spot.span.unwrap_or((0, text.len()));
-        let mut gaps = Vec::new();
-        let mut at = first;
-        for PartCause { span, .. } in &parts {
-            gaps.push((at, span.0));
-            at = span.1;
-        }
-        gaps.push((at, end));
-        for PartCause { span, cause } in parts {
-            let part = Spot { span: Some(span), ..spot.clone() };
-            let is_pushed = self.copied_text(&part, cause, depth, &text[span.0..span.1])?;
-            if !is_pushed {
-                return Ok(());
-            }
-        }
-        gaps.retain(|(from, to)| !text[*from..*to].trim().is_empty());
-        let many = gaps.len();
-        for (from, to) in gaps.into_iter().take(MAX_GAPS) {
-            let part = Spot { span: Some((from, to)), ..spot.clone() };
-            self.computed(&part, depth, (Some(&text[from..to]), None))?;
-        }
-        self.truncated |= many > MAX_GAPS;
-        Ok(())
-    }
-
-    fn copied_text(&mut self, spot: &Spot, cause: Cause, depth: u32, text: &str) -> Result<bool, Fault> {
-        let of = WhySpot { as_json: cause.is_json, ..cause.spot.view() };
-        let edge = WhyEdge {
-            of: Some(of),
-            text: Some(cut(text)),
-            others: Some(cause.others).filter(|others| *others > 0),
-            ties: cause.ties,
-            ..edge(WhyKind::Copied, depth, spot.view())
-        };
-        if !self.push(edge) {
-            return Ok(false);
-        }
-        let next = if cause.is_json { in_json(cause.spot) } else { cause.spot };
-        self.explain(&next, depth + 1)?;
-        Ok(true)
-    }
-
-    fn copied(
+    pub(super) fn copied(
         &mut self,
         spot: &Spot,
         cause: Cause,
@@ -284,32 +228,42 @@ impl<'w> Walk<'w> {
         if self.push(edge) { self.explain(&cause.spot, depth + 1) } else { Ok(()) }
     }
 
-    /// Adds that code made a value, and what it had to make it from.
-    fn computed(
+    /// Adds that code made a value, and what it had to make it from. If that is not proven, it may be a copy.
+    pub(super) fn computed(&mut self, spot: &Spot, depth: u32, text: Option<&str>, proven: bool) -> Result<(), Fault> {
+        let (maker, path) = self.maker_of(spot);
+        let by = path.as_deref().map(|path| self.made_by(spot, path));
+        let (inputs, text) = (self.inputs(spot, maker), text.map(cut));
+        self.push(WhyEdge { by, text, inputs, proven, ..edge(WhyKind::Computed, depth, spot.view()) });
+        Ok(())
+    }
+
+    /// Adds that a text is one of the code's, which is at a place of the file. It may as well be from the other values.
+    pub(super) fn of_code(
         &mut self,
         spot: &Spot,
         depth: u32,
-        (text, operation): (Option<&str>, Option<&str>),
+        (at, text): (usize, Option<&str>),
+        ties: Vec<WhySpot>,
     ) -> Result<(), Fault> {
-        let record = spot.record();
-        let log = spot.log.clone();
-        let event = log.event(&record);
-        let maker = maker(&log, &record);
-        let path = log.executions.get(maker as usize).map(|one| one.path.clone()).or(event.path.clone());
-        let (mut by, mut operation) = (None, operation.map(str::to_owned));
-        if let Some(path) = path.as_deref() {
-            by = Some(self.made_by(spot, path));
-            if let Some(place) =
-                text.and_then(|text| self.definitions.text(self.workspace, &log.row.id, path, text.trim()))
-            {
-                by = Some(place);
-                operation = Some("text_of_code".to_owned());
-            }
-        }
-        let inputs = self.inputs(spot, maker);
-        let text = text.map(cut);
-        self.push(WhyEdge { by, operation, text, inputs, proven: true, ..edge(WhyKind::Computed, depth, spot.view()) });
+        let (maker, path) = self.maker_of(spot);
+        let value = spot.value().and_then(|value| value.as_str().map(str::to_owned));
+        let text = text.map(str::to_owned).or(value).unwrap_or_default();
+        let request = spot.log.row.id.clone();
+        let by = path.as_deref().map(|path| self.definitions.text_at(self.workspace, (&request, path), at, &text));
+        let others = Some(ties.len() as u64).filter(|many| *many > 0);
+        let (inputs, proven, text) = (self.inputs(spot, maker), ties.is_empty(), Some(cut(&text)));
+        let operation = Some("text_of_code".to_owned());
+        let made = edge(WhyKind::Computed, depth, spot.view());
+        self.push(WhyEdge { by, operation, text, inputs, proven, ties, others, ..made });
         Ok(())
+    }
+
+    /// The execution whose code made a value, and its path.
+    pub(super) fn maker_of(&self, spot: &Spot) -> (u32, Option<Arc<str>>) {
+        let (log, record) = (&spot.log, spot.record());
+        let maker = maker(log, &record);
+        let path = log.executions.get(maker as usize).map(|one| one.path.clone());
+        (maker, path.or_else(|| log.event(&record).path.clone()))
     }
 
     /// What an execution had before it made a value.
@@ -380,7 +334,7 @@ pub(super) fn small(value: Option<&Value>) -> Option<Json> {
 }
 
 /// The beginning of a text.
-fn cut(text: &str) -> String {
+pub(super) fn cut(text: &str) -> String {
     match text.char_indices().nth(MAX_SHOWN) {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),

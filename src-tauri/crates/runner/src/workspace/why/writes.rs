@@ -187,7 +187,7 @@ impl Walk<'_> {
     }
 
     /// Explains a place of a state at an instant: by the last write of the request, or else by an earlier one.
-    pub(super) fn explain_state(&mut self, spot: &StateSpot) -> Result<(), Fault> {
+    pub(super) fn explain_state(&mut self, spot: &StateSpot, depth: u32) -> Result<(), Fault> {
         let request = &spot.log.row.id;
         let writes = self.workspace.writes_to(request, &spot.address, "--value ")?;
         let before: Vec<WriteRow> = writes.into_iter().filter(|write| write.seq <= spot.seq).collect();
@@ -195,23 +195,23 @@ impl Walk<'_> {
         if let Some(at) = last {
             let write = before[at].clone();
             let others = Some(before.len() as u64 - 1);
-            return self.written(spot.view(), &spot.log, (&spot.pointer, write, others), 0);
+            return self.written(spot.view(), &spot.log, (&spot.pointer, write, others), depth);
         }
         if let Some(edit) = edit_of(spot) {
             let view = WhySpot { place: WhyPlace::Edit, ..edit.view() };
-            self.push(edge(WhyKind::Recorded, 0, view));
+            self.push(edge(WhyKind::Recorded, depth, view));
             return Ok(());
         }
         let first = first_of(&spot.log, &spot.scope, spot.seq, &spot.pointer, &spot.value);
         let is_of_fork = spot.log.row.forked_from.is_some();
         if let Some(first) = first.as_ref().filter(|_| is_of_fork) {
-            return self.explain_first(first, spot.view(), 0);
+            return self.explain_first(first, spot.view(), depth);
         }
         let at = Place { address: &spot.address, scope: &spot.scope, pointer: &spot.pointer };
         let is_left = |write: &WriteRow| has_left(write, &spot.value);
         match (self.workspace.left_before(request, &spot.address, spot.seq, &is_left)?, first) {
-            (None, Some(first)) => self.explain_first(&first, spot.view(), 0),
-            _ => self.found_there(spot.view(), (&spot.log, spot.seq), &at, &spot.value, 0),
+            (None, Some(first)) => self.explain_first(&first, spot.view(), depth),
+            _ => self.found_there(spot.view(), (&spot.log, spot.seq), &at, &spot.value, depth),
         }
     }
 

@@ -1,0 +1,364 @@
+//! The texts that the code of a definition can make: its literals and the parts of its templates, read from the syntax
+//! tree.
+//!
+//! A text that the code only compares with, or names a property by, makes no value. Must not know what ran.
+
+use std::collections::{HashMap, HashSet};
+use std::ops::Range;
+
+use oxc::ast::ast::{
+    Argument, ArrowFunctionExpression, BinaryExpression, BindingPattern, CallExpression, ComputedMemberExpression,
+    Declaration, Expression, FormalParameters, Function, IdentifierReference, ObjectProperty, Program, PropertyKey,
+    Statement, StringLiteral, SwitchCase, TSType, TemplateElement, VariableDeclaration,
+};
+use oxc::ast_visit::{Visit, walk};
+use oxc::span::{GetSpan, Span};
+use oxc::syntax::scope::ScopeFlags;
+
+use crate::bundle::definition::{first_text, name_of, options_in};
+use crate::bundle::makers::{Made, is_write, is_write_to};
+use crate::bundle::parsed::parsed;
+
+/// Methods that only look for a text, or cut another one at it.
+const LOOKING: [&str; 10] =
+    ["includes", "startsWith", "endsWith", "indexOf", "lastIndexOf", "split", "match", "search", "has", "get"];
+
+/// A text of the code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Literal {
+    pub text: String,
+    /// Where it is in the file.
+    pub at: Range<usize>,
+    /// Whether it is an option of the block and in no function, as a fixed prompt is.
+    pub is_option: bool,
+    /// Whether it is inside the one expression that makes what was asked about.
+    pub is_of_made: bool,
+}
+
+/// The texts that a definition can make, and those that it uses by the name of a constant or a function of the file.
+/// There are none if the definition reads what `made` names from a parameter of its functions: that is no text of code.
+pub fn literals_in(
+    text: &str,
+    file: &str,
+    (name, range): (&str, &Range<usize>),
+    made: Option<Made<'_>>,
+) -> Vec<Literal> {
+    let own = Span::new(range.start as u32, range.end as u32);
+    let found = parsed(text, file, |program| {
+        let mut names = Names::default();
+        names.read(program);
+        let mut literals = Literals::new((name, own), names.reached(own), made);
+        literals.visit_program(program);
+        literals.finish()
+    });
+    found.unwrap_or_default()
+}
+
+/// The declarations of a file, and where names are used.
+#[derive(Default)]
+struct Names {
+    declared: HashMap<String, Span>,
+    used: Vec<(u32, String)>,
+}
+
+impl Names {
+    fn read(&mut self, program: &Program<'_>) {
+        for statement in &program.body {
+            match statement {
+                Statement::VariableDeclaration(it) => self.variables(it),
+                Statement::FunctionDeclaration(it) => self.function(it),
+                Statement::ExportNamedDeclaration(it) => match &it.declaration {
+                    Some(Declaration::VariableDeclaration(it)) => self.variables(it),
+                    Some(Declaration::FunctionDeclaration(it)) => self.function(it),
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        self.visit_program(program);
+        self.used.sort_by_key(|(at, _)| *at);
+    }
+
+    fn variables(&mut self, it: &VariableDeclaration<'_>) {
+        for one in &it.declarations {
+            let (BindingPattern::BindingIdentifier(name), Some(value)) = (&one.id, &one.init) else { continue };
+            // What a call makes of options or functions is another block.
+            let is_made = match value.get_inner_expression() {
+                Expression::CallExpression(call) => call.arguments.iter().any(|argument| {
+                    let given = argument.as_expression().map(Expression::get_inner_expression);
+                    given.is_some_and(|given| is_function(given) || matches!(given, Expression::ObjectExpression(_)))
+                }),
+                _ => false,
+            };
+            if !is_made {
+                self.declared.insert(name.name.to_string(), value.span());
+            }
+        }
+    }
+
+    fn function(&mut self, it: &Function<'_>) {
+        if let Some(name) = &it.id {
+            self.declared.insert(name.name.to_string(), it.span);
+        }
+    }
+
+    /// The declarations that a span uses, and those that they use.
+    fn reached(&self, own: Span) -> Vec<Span> {
+        let (mut seen, mut reached, mut open) = (HashSet::new(), Vec::new(), vec![own]);
+        while let Some(span) = open.pop() {
+            let first = self.used.partition_point(|(at, _)| *at < span.start);
+            for (_, name) in self.used[first..].iter().take_while(|(at, _)| *at < span.end) {
+                let Some(found) = self.declared.get(name).filter(|_| seen.insert(name)) else { continue };
+                // The definition itself may be such a declaration, or inside of one.
+                if found.start <= own.start && own.end <= found.end {
+                    continue;
+                }
+                reached.push(*found);
+                open.push(*found);
+            }
+        }
+        reached
+    }
+}
+
+impl<'a> Visit<'a> for Names {
+    fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
+        self.used.push((it.span.start, it.name.to_string()));
+    }
+}
+
+fn is_function(it: &Expression<'_>) -> bool {
+    matches!(it, Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_))
+}
+
+struct Literals<'m> {
+    /// The name of the block.
+    name: &'m str,
+    own: Span,
+    reached: Vec<Span>,
+    made: Option<Made<'m>>,
+    /// How many functions of the definition are around.
+    functions: usize,
+    /// How many calls that write to a state are around: any, and those of the scope that was asked about.
+    writes: (usize, usize),
+    parameters: HashSet<String>,
+    /// The expressions that make what was asked about, each with the name that it begins to read from.
+    makers: Vec<(Span, Option<String>)>,
+    found: Vec<Literal>,
+}
+
+impl<'m> Literals<'m> {
+    fn new((name, own): (&'m str, Span), reached: Vec<Span>, made: Option<Made<'m>>) -> Literals<'m> {
+        let (parameters, makers, found) = (HashSet::new(), Vec::new(), Vec::new());
+        Literals { name, own, reached, made, functions: 0, writes: (0, 0), parameters, makers, found }
+    }
+
+    fn finish(mut self) -> Vec<Literal> {
+        if let [(span, read_from)] = self.makers.as_slice() {
+            if read_from.as_ref().is_some_and(|name| self.parameters.contains(name)) {
+                return Vec::new();
+            }
+            for one in &mut self.found {
+                one.is_of_made = span.start as usize <= one.at.start && one.at.end <= span.end as usize;
+            }
+        }
+        self.found
+    }
+
+    fn is_own(&self, span: Span) -> bool {
+        self.own.start <= span.start && span.end <= self.own.end
+    }
+
+    fn add(&mut self, text: &str, span: Span) {
+        let is_reached = self.reached.iter().any(|one| one.start <= span.start && span.end <= one.end);
+        if text.is_empty() || !self.is_own(span) && !is_reached {
+            return;
+        }
+        let is_option = self.functions == 0 && !is_reached;
+        let at = span.start as usize..span.end as usize;
+        self.found.push(Literal { text: text.to_owned(), at, is_option, is_of_made: false });
+    }
+
+    /// Whether a property of this name would make what was asked about.
+    fn makes(&self, name: &str, span: Span) -> bool {
+        let is_named = match self.made {
+            Some(Made::Field(field)) => field == name && self.writes.0 == 0,
+            Some(Made::Write { field, .. }) => field == name && self.writes.1 > 0,
+            None => false,
+        };
+        is_named && self.functions > 0 && self.is_own(span)
+    }
+}
+
+/// The name that a chain of plain properties begins with: `i` of `i.customer.tier`.
+fn read_from(it: &Expression<'_>) -> Option<String> {
+    let mut here = it.get_inner_expression();
+    let mut is_member = false;
+    loop {
+        match here {
+            Expression::StaticMemberExpression(member) => here = member.object.get_inner_expression(),
+            Expression::Identifier(name) => return is_member.then(|| name.name.to_string()),
+            _ => return None,
+        }
+        is_member = true;
+    }
+}
+
+impl<'a> Visit<'a> for Literals<'_> {
+    fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        let entered = usize::from(self.is_own(it.span));
+        self.functions += entered;
+        walk::walk_function(self, it, flags);
+        self.functions -= entered;
+    }
+
+    fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
+        let entered = usize::from(self.is_own(it.span));
+        self.functions += entered;
+        walk::walk_arrow_function_expression(self, it);
+        self.functions -= entered;
+    }
+
+    fn visit_formal_parameters(&mut self, it: &FormalParameters<'a>) {
+        for one in &it.items {
+            if let BindingPattern::BindingIdentifier(name) = &one.pattern
+                && self.is_own(one.span)
+            {
+                self.parameters.insert(name.name.to_string());
+            }
+        }
+        walk::walk_formal_parameters(self, it);
+    }
+
+    fn visit_object_property(&mut self, it: &ObjectProperty<'a>) {
+        if !it.shorthand && it.key.static_name().is_some_and(|name| self.makes(&name, it.span)) {
+            self.makers.push((it.value.span(), read_from(&it.value)));
+        }
+        walk::walk_object_property(self, it);
+    }
+
+    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
+        // Another block that is defined inside of a chain, or in the same line.
+        let is_plain = matches!(it.callee.get_inner_expression(), Expression::Identifier(_));
+        if is_plain && self.functions == 0 && self.is_own(it.span) {
+            let named = options_in(it).find_map(name_of).or_else(|| first_text(it));
+            if named.is_some_and(|named| named != self.name) {
+                return;
+            }
+        }
+        self.visit_expression(&it.callee);
+        let is_looking = it
+            .callee
+            .get_inner_expression()
+            .as_member_expression()
+            .is_some_and(|member| member.static_property_name().is_some_and(|name| LOOKING.contains(&name)));
+        let of_scope = match self.made {
+            Some(Made::Write { scope, .. }) => is_write_to(&it.callee, scope),
+            _ => false,
+        };
+        let entered = (usize::from(is_write(&it.callee)), usize::from(of_scope));
+        self.writes = (self.writes.0 + entered.0, self.writes.1 + entered.1);
+        for argument in &it.arguments {
+            let is_text = matches!(argument, Argument::StringLiteral(_));
+            if !(is_looking && is_text) {
+                self.visit_argument(argument);
+            }
+        }
+        self.writes = (self.writes.0 - entered.0, self.writes.1 - entered.1);
+    }
+
+    fn visit_binary_expression(&mut self, it: &BinaryExpression<'a>) {
+        for side in [&it.left, &it.right] {
+            let is_text = matches!(side.get_inner_expression(), Expression::StringLiteral(_));
+            if !(is_text && (it.operator.is_equality() || it.operator.is_compare())) {
+                self.visit_expression(side);
+            }
+        }
+    }
+
+    fn visit_switch_case(&mut self, it: &SwitchCase<'a>) {
+        it.consequent.iter().for_each(|statement| self.visit_statement(statement));
+    }
+
+    fn visit_computed_member_expression(&mut self, it: &ComputedMemberExpression<'a>) {
+        self.visit_expression(&it.object);
+        if !matches!(it.expression, Expression::StringLiteral(_)) {
+            self.visit_expression(&it.expression);
+        }
+    }
+
+    fn visit_property_key(&mut self, _: &PropertyKey<'a>) {}
+
+    fn visit_ts_type(&mut self, _: &TSType<'a>) {}
+
+    fn visit_string_literal(&mut self, it: &StringLiteral<'a>) {
+        self.add(it.value.as_str(), it.span);
+    }
+
+    fn visit_template_element(&mut self, it: &TemplateElement<'a>) {
+        if let Some(text) = &it.value.cooked {
+            self.add(text.as_str(), it.span);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = r#"const GREETING = "Good day to you";
+const word = (n: number) => `turn number ${n} of many`;
+const other = handler({ name: "other", execute: () => "of another block" });
+const pick = handler({
+  name: "pick",
+  prompt: "a fixed prompt",
+  execute: (i: any, c: any) => {
+    if (i.kind === "compared" || i.list.includes("looked for")) c.session.patchState({ tier: "silver" });
+    const hello = `${GREETING}, ${i["key"]}!`;
+    return { tier: i.tier, level: i.tier === "gold" ? "high" : "low", said: word(i.n), hello };
+  },
+});
+const all = chain("all").step(handler({ name: "inner", execute: () => ({ v: "inside" }) }))
+  .map(() => ({ v: "mapped" }));
+"#;
+
+    fn texts(name: &str, begins: &str, made: Option<Made<'_>>) -> Vec<String> {
+        let start = TEXT.find(begins).unwrap_or_default();
+        let end = TEXT[start..].find("\n});\n").filter(|_| name == "pick").map_or(TEXT.len(), |at| start + at + 4);
+        let found = literals_in(TEXT, "a.ts", (name, &(start..end)), made);
+        let mark = |one: &Literal| match (one.is_of_made, one.is_option) {
+            (true, _) => "=",
+            (_, true) => "?",
+            _ => "",
+        };
+        found.iter().map(|one| format!("{}{}", mark(one), one.text)).collect()
+    }
+
+    #[test]
+    fn the_texts_that_a_definition_can_make_are_those_that_it_does_not_only_compare_with() {
+        let all = texts("pick", "const pick", None);
+        let expected = [
+            "Good day to you",
+            "turn number ",
+            " of many",
+            "?pick",
+            "?a fixed prompt",
+            "silver",
+            ", ",
+            "!",
+            "high",
+            "low",
+        ];
+        assert_eq!(all, expected);
+        assert_eq!(texts("all", "const all", None), ["?all", "mapped"]);
+    }
+
+    #[test]
+    fn a_field_that_is_read_from_a_parameter_is_no_text_of_the_code() {
+        assert_eq!(texts("pick", "const pick", Some(Made::Field("tier"))), [""; 0]);
+        let write = texts("pick", "const pick", Some(Made::Write { scope: "session", field: "tier" }));
+        assert!(write.contains(&"=silver".to_owned()) && write.contains(&"high".to_owned()), "{write:?}");
+        let level = texts("pick", "const pick", Some(Made::Field("level")));
+        assert!(level.contains(&"=high".to_owned()) && level.contains(&"silver".to_owned()), "{level:?}");
+    }
+}
