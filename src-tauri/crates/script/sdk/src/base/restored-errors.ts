@@ -78,10 +78,12 @@ class Maker {
       this.properties(object.fields ?? {}, (name) => object.hidden?.includes(name) !== true),
     );
     const inherited = this.properties(object.inherited ?? {}, () => false);
-    completeZodError(error);
+    const isOfZodFour = completeZodError(error);
     pending.set(error, { chain, unknown: chain.length, inherited });
     if (object.locked) lock(error, object.locked);
-    settleKnown(error);
+    settleKnown(error, isOfZodFour ? chain.indexOf('Error') : 0);
+    // The class of zod 3 has the same name, and is another one.
+    if (isOfZodFour) pending.delete(error);
     return error;
   }
 
@@ -146,11 +148,11 @@ function lock(error: Error, locked: Lock): void {
   else Object.preventExtensions(error);
 }
 
-/** Gives an error the nearest of its classes that are known. */
-function settleKnown(error: Error): void {
+/** Gives an error the nearest of its classes, from one of them on, that are known. */
+function settleKnown(error: Error, first = 0): void {
   const state = pending.get(error) as Pending;
   const { chain, unknown } = state;
-  for (let at = 0; at < unknown; at++) {
+  for (let at = first; at < unknown; at++) {
     const found = known.get(chain[at] as string)?.find((one) => fits(one, chain, at));
     if (found) return settle(error, state, at, found);
   }

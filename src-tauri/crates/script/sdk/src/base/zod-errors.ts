@@ -60,10 +60,13 @@ function flatten(issues: readonly Issue[], say: Said = words): object {
   return { formErrors, fieldErrors };
 }
 
-/** Gives an error that zod made, and that comes from the log, the functions of zod. */
-export function completeZodError(error: Error): void {
+/**
+ * Gives an error that zod made, and that comes from the log, the functions of zod. Returns whether zod 4 made it, which
+ * tells its errors by a property of theirs, and not by their class.
+ */
+export function completeZodError(error: Error): boolean {
   const { issues, name } = error as ZodError;
-  if ((name !== 'ZodError' && name !== '$ZodError') || !Array.isArray(issues)) return;
+  if ((name !== 'ZodError' && name !== '$ZodError') || !Array.isArray(issues)) return false;
   const made = error as ZodError;
   const functions: Record<string, unknown> = {
     toString: () => made.message,
@@ -83,4 +86,5 @@ export function completeZodError(error: Error): void {
   for (const [name, value] of Object.entries(adding)) {
     Object.defineProperty(error, name, { value, writable: true, configurable: true, enumerable: !isFour });
   }
+  return isFour;
 }
