@@ -159,7 +159,9 @@ impl FlowError {
     fn add_handles(&self, json: &mut Value) {
         json["handle"] = self.handle.into();
         for (at, error) in self.gathered.iter().enumerate() {
-            error.add_handles(&mut json["gathered"][at]);
+            if let Some(json) = json.get_mut("gathered").and_then(|all| all.get_mut(at)) {
+                error.add_handles(json);
+            }
         }
     }
 
