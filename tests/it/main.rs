@@ -129,6 +129,7 @@ mod request_views;
 mod rescued;
 mod resource_declarations;
 mod resources;
+mod restored_errors;
 mod resumable;
 mod retries;
 mod rounds;

@@ -168,7 +168,7 @@ impl Hide for ModelReply {
 impl Hide for FlowError {
     fn hide(&mut self, key: &Secrets) {
         self.message.hide(key);
-        self.details.iter_mut().for_each(|details| details.hide(key));
+        self.details.iter_mut().chain(&mut self.object).for_each(|value| value.hide(key));
     }
 }
 

@@ -39,6 +39,12 @@ pub struct FlowError {
     /// Its `name` property, if that differs from its class's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_name: Option<String>,
+    /// The thrown object beyond these fields, as the script host describes it: with it a resume makes an equal one.
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
+    pub object: Option<Value>,
+    /// The failures of the blocks of a `stepAny` or `race` that all failed.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gathered: Vec<FlowError>,
     /// The script host's handle to the thrown object itself, so a rescue block gets that object.
     #[serde(skip)]
     pub handle: Option<u64>,
@@ -141,6 +147,22 @@ impl FlowError {
         json.extend(self.code.as_ref().map(|code| ("code".to_owned(), code.as_str().into())));
         json.extend(self.details.as_ref().map(|details| ("details".to_owned(), details.clone())));
         Value::Object(json)
+    }
+
+    /// Returns all of it as JSON for the script host, which finds what was thrown by the handles.
+    pub fn to_host_json(&self) -> Value {
+        let mut json = serde_json::to_value(self).unwrap_or_default();
+        self.add_handles(&mut json);
+        json
+    }
+
+    fn add_handles(&self, json: &mut Value) {
+        json["handle"] = self.handle.into();
+        for (at, error) in self.gathered.iter().enumerate() {
+            if let Some(json) = json.get_mut("gathered").and_then(|all| all.get_mut(at)) {
+                error.add_handles(json);
+            }
+        }
     }
 
     /// The request was aborted while this was running.

@@ -208,8 +208,18 @@ impl Redaction {
             }
         }
         match crate::model::json::from_value::<FlowError>(Value::Object(fields)) {
-            Ok(hidden) => FlowError { handle: error.handle, status: error.status, ..hidden },
-            Err(_) => FlowError { message: REDACTED.to_owned(), stack: None, details: None, ..error },
+            Ok(mut hidden) => {
+                hidden.gathered = error.gathered.into_iter().map(|one| self.thrown(one)).collect();
+                FlowError { handle: error.handle, status: error.status, ..hidden }
+            }
+            Err(_) => FlowError {
+                message: REDACTED.to_owned(),
+                stack: None,
+                details: None,
+                object: None,
+                gathered: Vec::new(),
+                ..error
+            },
         }
     }
 

@@ -12,7 +12,7 @@ use futures_util::future::LocalBoxFuture;
 use rquickjs::Function;
 
 use crate::describe::registry::Registry;
-use crate::vm::calls::{call_and_wait, thrown, wire_error};
+use crate::vm::calls::{call_and_wait, thrown};
 use crate::vm::{CallResult, Vm};
 
 /// A function of the bundle.
@@ -58,7 +58,7 @@ fn encode(args: &[Arg]) -> String {
                     text.push(']');
                 }
             },
-            Arg::Error(error) => text.push_str(&format!("[2,{}]", wire_error(error))),
+            Arg::Error(error) => text.push_str(&format!("[2,{}]", error.to_host_json())),
         }
     }
     text.push(']');

@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use crate::describe::function::decode;
 use crate::describe::registry::Registry;
-use crate::vm::calls::{thrown, wire_error};
+use crate::vm::calls::thrown;
 use crate::vm::{AsyncCall, Call, LOAD_TOKEN, Shared, Vm};
 
 /// Returns what a client sees of a flow's state. The author's projections get all of it as their argument, and must not
@@ -72,7 +72,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
     let (ok, payload) = match result {
         Ok(answer) => (true, answer),
         Err(error) => {
-            let mut wire = wire_error(&error);
+            let mut wire = error.to_host_json();
             // Where the function throws the error on, it is still that of the block.
             wire["ofBlock"] = (call.op == "run").into();
             (false, wire.to_string())
@@ -92,7 +92,7 @@ async fn serve_timer(vm: &Rc<Vm>, call: AsyncCall) {
     let Some(cx) = cx else {
         finish(&vm.shared, &vm.shared.pending_timers, call.token);
         vm.shared.stops.borrow_mut().remove(&(call.id as u64));
-        return answer(vm, call.id, false, wire_error(&has_ended()).to_string());
+        return answer(vm, call.id, false, has_ended().to_host_json().to_string());
     };
     let ms = call.payload.parse::<f64>().unwrap_or(0.0).max(0.0) as u64;
     let mut sleep = Box::pin(cx.sleep(ms).fuse());

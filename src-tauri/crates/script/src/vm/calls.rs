@@ -9,7 +9,6 @@ use engine::error::FlowError;
 use futures_channel::oneshot;
 use rquickjs::{Function, Object};
 use serde::Deserialize;
-use serde_json::Value;
 
 use crate::vm::{Call, CallResult, Vm};
 
@@ -95,13 +94,6 @@ pub(crate) fn thrown(vm: &Vm, json: &str) -> FlowError {
         error.stack = (!mapped.stack.is_empty()).then_some(mapped.stack);
     }
     error
-}
-
-/// Returns an error as JSON for the bundle, which finds the object that was thrown by its handle.
-pub(crate) fn wire_error(error: &FlowError) -> Value {
-    let mut wire = serde_json::to_value(error).unwrap_or_default();
-    wire["handle"] = error.handle.into();
-    wire
 }
 
 /// Returns the block of `ctx.sequencer`, `ctx.self` or `ctx.parent`.

@@ -119,7 +119,8 @@ fn optional(value: &Option<Value>) -> usize {
 }
 
 fn failure(error: &FlowError) -> usize {
-    text_bytes(&error.message) + optional(&error.details)
+    let gathered: usize = error.gathered.iter().map(failure).sum();
+    text_bytes(&error.message) + optional(&error.details) + optional(&error.object) + gathered
 }
 
 fn operation(operation: &Operation) -> usize {

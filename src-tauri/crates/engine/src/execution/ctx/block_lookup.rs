@@ -46,11 +46,7 @@ impl Context {
         match sibling.outcome() {
             None => serde_json::json!({ "status": "running" }),
             Some(Ok(output)) => serde_json::json!({ "status": "completed", "output": output.to_json() }),
-            Some(Err(error)) => {
-                let mut json = serde_json::to_value(&error).unwrap_or_default();
-                json["handle"] = error.handle.into();
-                serde_json::json!({ "status": "failed", "error": json })
-            }
+            Some(Err(error)) => serde_json::json!({ "status": "failed", "error": error.to_host_json() }),
         }
     }
 

@@ -1,5 +1,10 @@
 // The error classes that flows can throw and catch (SEMANTICS §5.5).
 
+/** A browser's class of errors, which no other one inherits from. */
+export const { DOMException } = globalThis as unknown as {
+  DOMException: new (message: string, name?: string) => Error;
+};
+
 type Options = Partial<FlowError> & { cause?: unknown };
 
 export class FlowError extends Error {
@@ -207,15 +212,21 @@ function recorded(given: unknown): Record<string, unknown> | undefined {
   return typeof given === 'object' && given !== null ? ((given as Recorded).details ?? {}) : undefined;
 }
 
-/** Class names along the prototype chain, nearest first. */
-export function classNames(error: Error): string[] {
+/** Class names from a prototype on, nearest first. */
+export function chainOf(first: object | null): string[] {
   const names: string[] = [];
-  let prototype: object | null = Object.getPrototypeOf(error) as object | null;
+  let prototype = first;
   while (prototype && prototype !== Object.prototype) {
-    const name = (prototype.constructor as { name?: string } | undefined)?.name;
-    if (name && !names.includes(name)) names.push(name);
+    const name: unknown = (prototype.constructor as { name?: unknown } | undefined)?.name;
+    if (typeof name === 'string' && name !== '' && !names.includes(name)) names.push(name);
     prototype = Object.getPrototypeOf(prototype) as object | null;
   }
+  return names;
+}
+
+/** Class names along the prototype chain, nearest first, and before them what the error calls itself. */
+export function classNames(error: Error): string[] {
+  const names = chainOf(Object.getPrototypeOf(error) as object | null);
   const own = ownName(error);
   if (own && !names.includes(own)) names.unshift(own);
   return names;

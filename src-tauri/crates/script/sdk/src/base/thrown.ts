@@ -1,9 +1,11 @@
 // Errors on their way to the engine and back: what was thrown stays the very same object.
 
 import * as known from './errors';
-import { classNames, type FlowError } from './errors';
+import { classNames, DOMException, type FlowError } from './errors';
 import { caught, saidOf, sound, wire as toWire } from './host';
 import { inspect } from './inspect';
+import { objectOf, type ErrorObject } from './error-objects';
+import { giveClasses, knowSharedClass, restore } from './restored-errors';
 
 type ErrorClass = new (message: string, options: Partial<FlowError>) => Error;
 
@@ -21,6 +23,11 @@ const builtIn: Record<string, ErrorConstructor> = {
   EvalError,
   URIError,
 };
+
+Object.values(known)
+  .filter((one) => (one as { prototype?: unknown }).prototype instanceof Error)
+  .forEach(knowSharedClass);
+[...Object.values(builtIn), Error, AggregateError, DOMException].forEach(knowSharedClass);
 
 // Ten frames, the default, are used up by the promise machinery around an author's line.
 (Error as unknown as { stackTraceLimit: number }).stackTraceLimit = 40;
@@ -42,6 +49,10 @@ interface Wire {
   /** What `name` says, where that is not the class's name. */
   ownName?: string;
   handle?: number;
+  /** What a resume needs to make it again. */
+  object?: ErrorObject;
+  /** What a step gathers whose blocks all failed. */
+  gathered?: Wire[];
   /** Of the HTTP answer it is about. */
   status?: number;
   /** The block that failed first. */
@@ -99,6 +110,9 @@ export function encodeError(value: unknown, place?: string): string {
   if (read(() => (error as FlowError).retryable, false) === true) wire.retryable = true;
   const details = read(() => detailsOf(error), undefined);
   if (details !== undefined) wire.details = details;
+  const isOwn = read(() => details === (error as FlowError).details, false);
+  const object = read(() => objectOf(error, wire.classes, isOwn ? details : undefined), undefined);
+  if (object !== undefined) wire.object = object;
   const stack = place ?? read(() => error.stack, undefined);
   if (typeof stack === 'string') wire.stack = stack;
   const status = read(() => {
@@ -148,6 +162,7 @@ export function reviveError(wire: Wire): Error {
 
 function revived(wire: Wire): Error {
   if (wire.handle !== undefined && thrown.has(wire.handle)) return thrown.get(wire.handle) as Error;
+  if (wire.object !== undefined) return restore(wire.object, wire);
   const options: Partial<FlowError> = {};
   if (wire.code !== undefined) options.code = wire.code;
   if (wire.retryable !== undefined) options.retryable = wire.retryable;
@@ -156,6 +171,7 @@ function revived(wire: Wire): Error {
   Object.defineProperty(error, 'name', { ...hidden, value: wire.ownName ?? wire.name });
   // Where it was made says nothing; who asked for what failed may put its own place here.
   Object.defineProperty(error, 'stack', { ...hidden, value: '' });
+  giveClasses(error, wire.classes);
   const flow = error as FlowError;
   if (wire.code !== undefined && flow.code === undefined) flow.code = wire.code;
   if (wire.details !== undefined && flow.details === undefined) flow.details = wire.details;
@@ -167,6 +183,7 @@ function revived(wire: Wire): Error {
 /** An object of the nearest class that is known here. */
 function make(wire: Wire, options: Partial<FlowError>): Error {
   if (wire.classes.includes('AggregateError')) {
+    if (wire.gathered) return new AggregateError(wire.gathered.map(reviveError), wire.message);
     const { errors } = (wire.details ?? {}) as { errors?: Wire[] };
     return new AggregateError(
       (errors ?? []).map((one) => reviveError({ ...one, classes: one.classes ?? [one.name] })),

@@ -6,6 +6,7 @@ import { describeValue, needFunction } from '../base/arguments';
 import { checkApproval } from './approval';
 import { isBlock, type Block, type Config, type Handler } from './blocks';
 import { containerOf } from './container';
+import { knowClass } from '../base/restored-errors';
 import { checkField, inside, isSchema, typeOf } from '../base/schema';
 import { toJson } from '../base/values';
 import { warnOfSlots } from './known-keys';
@@ -179,6 +180,7 @@ export function needHandlers(handlers: unknown, where: string): Handler[] {
       if (typeof error !== 'function') {
         throw new TypeError(`${where}: rescue[${at}].when needs error classes, got ${describeValue(error)}`);
       }
+      knowClass(error);
       return (error as { name: string }).name;
     });
     warnOfOthers(handler, ['when', 'block'], `${where}: rescue[${at}]`, 'setting of it');

@@ -1,6 +1,7 @@
 // Whether a `retry` can be followed: of a block, and of the settings for tools.
 
 import { describeValue, needFunction } from '../base/arguments';
+import { knowClass } from '../base/restored-errors';
 import type { Config } from './blocks';
 
 /** Rejects a `retry` with an invalid number of attempts or an invalid delay. */
@@ -27,7 +28,9 @@ export function checkRetry(retry: unknown, where: string): void {
       `${where}.retryableErrors must be an array of error classes, got ${describeValue(retryableErrors)}`,
     );
   }
-  retryableErrors.forEach((one, at) => void needFunction(one, `${where}.retryableErrors[${at}] (an error class)`));
+  retryableErrors.forEach((one, at) => {
+    knowClass(needFunction(one, `${where}.retryableErrors[${at}] (an error class)`));
+  });
 }
 
 /** The same of settings for tools: a flow's, or a generator's own. */

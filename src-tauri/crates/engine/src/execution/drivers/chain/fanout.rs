@@ -309,5 +309,9 @@ fn aggregate(message: &str, mut errors: Vec<(usize, FlowError)>) -> FlowError {
             json
         })
         .collect();
-    FlowError { details: Some(serde_json::json!({ "errors": list })), ..FlowError::new("AggregateError", message) }
+    FlowError {
+        details: Some(serde_json::json!({ "errors": list })),
+        gathered: errors.into_iter().map(|(_, error)| error).collect(),
+        ..FlowError::new("AggregateError", message)
+    }
 }
