@@ -67,7 +67,12 @@ pub(crate) async fn call_choosing(
 }
 
 /// Returns the fixed value, or what the author's function returns for the input.
-pub async fn resolve_value(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Value, FlowError> {
+pub(crate) async fn resolve_value(
+    cx: &Context,
+    role: &str,
+    setting: &ValueOrCall,
+    input: &Data,
+) -> Result<Value, FlowError> {
     Ok(resolve_data(cx, role, setting, input).await?.to_json())
 }
 
