@@ -67,9 +67,9 @@ impl Names {
             match statement {
                 Statement::VariableDeclaration(it) => self.variables(it),
                 Statement::FunctionDeclaration(it) => self.function(it),
-                Statement::ExportNamedDeclaration(it) => match &it.declaration {
-                    Some(Declaration::VariableDeclaration(it)) => self.variables(it),
-                    Some(Declaration::FunctionDeclaration(it)) => self.function(it),
+                Statement::ExportDeclaration(it) => match &it.declaration {
+                    Declaration::VariableDeclaration(it) => self.variables(it),
+                    Declaration::FunctionDeclaration(it) => self.function(it),
                     _ => {}
                 },
                 _ => {}
