@@ -53,9 +53,10 @@ fn argument_of_resume(asked: &Asked, status: RequestStatus) -> &'static str {
 
 /// Tells what would happen, and runs nothing.
 fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
-    let mut confirm = match door.workspace.is_trusted_by_person() {
-        true => "Nothing has run; the same call with confirm: true does it.".to_owned(),
-        false => format!("Nothing has run; the same call with confirm: true does it once {UNTRUSTED}."),
+    let mut confirm = if door.workspace.is_trusted_by_person() {
+        "Nothing has run; the same call with confirm: true does it.".to_owned()
+    } else {
+        format!("Nothing has run; the same call with confirm: true does it once {UNTRUSTED}.")
     };
     if asked.what == "run" {
         let options = asked.new_run(door)?;
