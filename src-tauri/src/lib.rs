@@ -1,7 +1,7 @@
 //! The app: window, window commands and command line, which only call [`runner::Workspace`].
 //!
 //! Only here is Tauri named. Nothing here decides anything about flows.
-// Texts go through `terminal`, which takes it that nobody may read them.
+// Output goes through `terminal`, which survives failed writes.
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
 pub mod cli;

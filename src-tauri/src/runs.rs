@@ -92,7 +92,7 @@ pub(crate) fn resume(workspace: &Arc<Workspace>, resume: Resume, data: Option<Va
         }
     };
     if reply.is_some() && answered.is_none() {
-        tell("flowglass: the answer came too late: the time for it was up; the flow is told so instead");
+        tell("flowglass: the answer came after the timeout of its question; the flow gets the timeout");
     }
     for one in &running.open_effects {
         let (effect, ordinal, path) = (one.effect.as_str(), one.ordinal, &one.path);

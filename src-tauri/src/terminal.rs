@@ -1,5 +1,5 @@
 //! What the command line writes: results to stdout, everything else to stderr. Flows make texts, so control characters
-//! in them are never passed on. A text that nobody can read is no reason to stop, so nothing here panics or ends the
+//! in them are never passed on. A failed write does not stop the program: nothing here panics or ends the
 //! program. Must not know what a command prints.
 
 use std::borrow::Cow;
@@ -37,12 +37,12 @@ pub(crate) fn harmless(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
-/// Writes a line to stderr, beside the result. If that fails, the result still counts.
+/// Writes a line to stderr. A failed write is ignored.
 pub(crate) fn tell(line: &str) {
     let _ = writeln!(stderr(), "{}", harmless(line));
 }
 
-/// Writes a part of the result to stdout. A reader that went away (a closed pipe) wants no more, and that is no
+/// Writes a part of the result to stdout. A closed pipe is no
 /// failure; any other one is kept for [`lost`].
 pub(crate) fn print(text: &str) {
     let mut stdout = stdout();
@@ -58,27 +58,28 @@ pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)
 }
 
-/// One line of a terminal that says how far something is; nothing if stderr is none, or if it took no time.
+/// A progress line on stderr: only on a terminal, and only if the work takes a while.
 pub(crate) struct ProgressLine {
     told: Instant,
     is_begun: bool,
+    is_shown: bool,
 }
 
 impl ProgressLine {
-    /// Nothing is told yet.
+    /// Starts the time until it is written.
     pub(crate) fn new() -> ProgressLine {
-        ProgressLine { told: Instant::now(), is_begun: false }
+        ProgressLine { told: Instant::now(), is_begun: false, is_shown: stderr().is_terminal() }
     }
 
-    /// Tells how far it is, if that was not just told.
+    /// Writes the progress, unless it was just written.
     pub(crate) fn tell(&mut self, words: impl FnOnce() -> String) {
-        if self.told.elapsed() >= TOLD_EVERY && stderr().is_terminal() {
+        if self.is_shown && self.told.elapsed() >= TOLD_EVERY {
             (self.told, self.is_begun) = (Instant::now(), true);
             let _ = write!(stderr(), "\r{}", words());
         }
     }
 
-    /// Takes the line away.
+    /// Erases the line.
     pub(crate) fn end(&mut self) {
         if std::mem::take(&mut self.is_begun) {
             let _ = write!(stderr(), "\r\x1b[K");

@@ -1,4 +1,4 @@
-//! What experiments are given and cannot use is told before anything is asked, and what they take is told and counted:
+//! Experiments refuse unusable options before any model call, and what they take is told and counted:
 //! each request that is sent is a call, and a sample that needs no call runs with a spent budget.
 
 use serde_json::{Value, json};

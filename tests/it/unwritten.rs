@@ -1,4 +1,4 @@
-//! What a command does if nobody can read what it tells, or the result cannot be written.
+//! Commands whose stderr or stdout cannot be written.
 
 use std::fs::OpenOptions;
 use std::process::{Command, Output, Stdio};

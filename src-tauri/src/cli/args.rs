@@ -12,6 +12,7 @@ mod place;
 mod read;
 mod run;
 mod runs;
+mod tree;
 mod value;
 mod verify;
 mod why;
@@ -38,6 +39,7 @@ pub(crate) use place::Place;
 pub(crate) use read::read;
 pub(crate) use run::{How, Run, Trigger};
 pub(crate) use runs::{Requests, Session, Tag};
+pub(crate) use tree::Tree;
 pub(crate) use verify::{Keep, Verify};
 pub(crate) use why::Why;
 pub(crate) use worker::Worker;
@@ -374,27 +376,6 @@ pub(crate) struct Fork {
     pub(crate) set: Vec<String>,
     #[command(flatten)]
     pub(crate) models: Models,
-}
-
-/// How `show` shows the blocks of a request.
-#[derive(clap::Args)]
-pub(crate) struct Tree {
-    /// Only the rows of the tree, without payloads: many turns of a loop or branches are one row
-    #[arg(long, conflicts_with = "source")]
-    pub(crate) tree: bool,
-    /// Only rows that fit, with what is around them, like: 'kind:generator status:failed dur>1s -name:plan "text"'
-    #[arg(long, value_name = "FILTER", conflicts_with = "source", allow_hyphen_values = true)]
-    pub(crate) filter: Option<String>,
-    /// Every row, also those of loops and branches
-    #[arg(long, conflicts_with = "source")]
-    pub(crate) unfolded: bool,
-}
-
-impl Tree {
-    /// Whether rows of the tree are shown in place of blocks: also when only those that fit, or all of them, are wanted.
-    pub(crate) fn has_rows(&self) -> bool {
-        self.tree || self.unfolded || self.filter.is_some()
-    }
 }
 
 /// The names of the commands, in the order of the help: the window's own commands are compared with them.

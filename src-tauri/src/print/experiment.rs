@@ -25,7 +25,7 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     let mut text = match plan.left {
         None => format!("{} × {}: ", counted(plan.arms.into(), "arm"), counted(plan.samples.into(), "sample")),
         Some(left) => match left_to_do(left) {
-            None => return "nothing is left to do\n".to_owned(),
+            None => return format!("nothing is left to do\n{}", announced(plan)),
             Some(left) => format!("left to do: {left}: "),
         },
     };

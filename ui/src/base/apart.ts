@@ -1,4 +1,4 @@
-// What tells rows of a list apart that read alike: the time of day at which each began. Pure.
+// Distinguishes rows that look the same by their start time. Pure.
 import { clock, moment } from './time';
 
 type Row = { id: string; /** What a person reads in the row. */ looks: string; /** In milliseconds. */ at: number };

@@ -6,7 +6,7 @@ use runner::{At, Fault};
 use serde_json::{Map, Value};
 
 use crate::answer::clean;
-use crate::server::Door;
+use crate::door::Door;
 
 /// Why a call was not carried out, as its client reads it.
 #[derive(Debug)]

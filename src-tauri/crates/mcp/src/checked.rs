@@ -46,6 +46,7 @@ impl Wrong {
 /// The id of a message. The other fields are skipped without a limit of depth, and texts in them are not decoded.
 #[derive(Deserialize)]
 struct OnlyId {
+    #[serde(default, deserialize_with = "engine::json::exact")]
     id: Option<Value>,
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{cut, head, name, word};
 
 pub(crate) fn compare(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {

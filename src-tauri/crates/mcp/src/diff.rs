@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::address::Address;
 use crate::answer::{Answer, Page, Row};
 use crate::arguments::{Arguments, Refused, on};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{IN_ROW, cut, name, shown, word};
 
 /// The number of differing blocks that are listed.

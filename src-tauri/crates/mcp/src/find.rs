@@ -9,7 +9,7 @@ use serde_json::json;
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on, refuse_unused};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{name, quoted, word};
 
 /// How many requests are looked through for errors.

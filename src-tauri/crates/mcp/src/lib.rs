@@ -13,6 +13,7 @@ mod checked;
 mod client_config;
 mod compare;
 mod diff;
+mod door;
 mod find;
 mod http;
 mod look;

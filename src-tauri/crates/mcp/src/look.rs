@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use crate::address::Address;
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Instant, Refused, on, refuse_unused};
+use crate::door::Door;
 use crate::resources;
-use crate::server::Door;
 use crate::shown::{IN_ROW, name, shown, word};
 
 /// How much of an item's fields is shown.

@@ -5,8 +5,8 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on, refuse_unused};
+use crate::door::Door;
 use crate::find::check_session;
-use crate::server::Door;
 use crate::shown::{cut, name, quoted, times};
 
 /// How much of a value is shown.

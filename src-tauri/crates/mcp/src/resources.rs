@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::address::{Address, FORMS, Part, Range};
 use crate::answer::{Answer, Page, clean, warning};
 use crate::arguments::{Refused, on};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::head;
 
 /// How many bytes a resource has at most, unless its address asks for a range.

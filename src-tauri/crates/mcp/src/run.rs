@@ -16,7 +16,7 @@ use serde_json::json;
 use crate::address::Address;
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{name, quoted, shown};
 use asked::Asked;
 

@@ -19,6 +19,7 @@ use tokio::sync::Semaphore;
 use crate::answer::{Answer, Page, clean};
 use crate::arguments::{Arguments, Refused, without_long_words};
 use crate::begun::Begun;
+use crate::door::{Door, STACK};
 use crate::stdio::Lines;
 use crate::{compare, diff, find, look, print, resources, run, tool_list, why};
 
@@ -26,18 +27,6 @@ use crate::{compare, diff, find, look, print, resources, run, tool_list, why};
 const AT_ONCE: usize = 4;
 /// How long requests may take to end after their client has gone.
 const GRACE: std::time::Duration = std::time::Duration::from_secs(2);
-/// A recorded value is read, printed and dropped by its depth.
-pub(crate) const STACK: usize = 64 << 20;
-
-/// What a tool may use.
-#[derive(Clone)]
-pub(crate) struct Door {
-    pub(crate) workspace: Arc<Workspace>,
-    /// The requests that calls wait for.
-    pub(crate) begun: Begun,
-    /// Whether the client has cancelled the call.
-    pub(crate) is_cancelled: Arc<dyn Fn() -> bool + Send + Sync>,
-}
 
 /// Opens the workspace.
 type Open = dyn Fn() -> Result<Arc<Workspace>, Fault> + Send + Sync;

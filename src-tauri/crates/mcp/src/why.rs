@@ -9,7 +9,7 @@ use crate::address::Address;
 use crate::answer::{Answer, Page};
 use crate::arguments::{Arguments, Refused, on, refuse_unused};
 use crate::diff::first_difference;
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{IN_ROW, name, shown, times};
 
 pub(crate) fn why(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {

@@ -49,6 +49,7 @@ mod rows;
 pub(crate) mod runs;
 mod search;
 mod settings;
+mod settings_file;
 mod starting;
 mod synthetic;
 mod totals;
@@ -220,7 +221,7 @@ impl Workspace {
     /// Opens a folder and its database. Flows are loaded when they are first asked for.
     pub fn open(options: OpenOptions) -> Result<Arc<Workspace>, Fault> {
         let dir = folder(&options.dir)?;
-        let config = settings::read(&dir)?;
+        let config = settings_file::read(&dir)?;
         let data = options.data.clone().unwrap_or_else(|| default_data(&dir).into());
         let notices = Notices::default();
         let name: Arc<str> = data.to_string().into();

@@ -48,7 +48,7 @@ export function drawLabel(
 }
 
 type Side = { from: number; to: number; isRight: boolean };
-/** Fewer letters tell nothing apart. */
+/** Fewer letters do not distinguish turns. */
 const FEWEST = 6;
 
 function drawWords(
@@ -70,7 +70,7 @@ function cutTo(ctx: CanvasRenderingContext2D, text: string, room: number): strin
   const whole = widthOf(ctx, text);
   if (whole <= room) return text;
   const letters = Math.floor((text.length * room) / whole) - 1;
-  return letters < FEWEST ? '' : `${text.slice(0, letters).trimEnd()}…`;
+  return letters < FEWEST ? '' : `${[...text].slice(0, letters).join('').trimEnd()}…`;
 }
 
 /** No line of the axis and no cut goes through it. */

@@ -8,17 +8,22 @@ const turns = { group: { of: 'turns' } } as Partial<ViewRow>;
 test('words that a narrow column of names would cut are said beside the bar', () => {
   const turn = row('forEach:read[2]', { words: 'The lamp is broken' });
   expect(hasRoomForWords(turn, 300, '[2]')).toBe(true);
-  expect(wordsBesideBar(turn, 300)).toBe('');
+  expect(wordsBesideBar(turn, undefined, 300)).toBe('');
   expect(hasRoomForWords(turn, 157, '[2]')).toBe(false);
-  expect(wordsBesideBar(turn, 157)).toBe('The lamp is broken');
+  expect(wordsBesideBar(turn, undefined, 157)).toBe('The lamp is broken');
   // Short ones fit where long ones do not.
-  expect(wordsBesideBar(row('forEach:read[2]', { words: '17' }), 157)).toBe('');
+  expect(wordsBesideBar(row('forEach:read[2]', { words: '17' }), undefined, 157)).toBe('');
+});
+
+test('the words of a first pass are said like those of the passes after it', () => {
+  const first = row('step:ask', { words: 'The lamp is broken' });
+  expect(wordsBesideBar(first, row('step:ask', { depth: 0, ...turns }), 157)).toBe('The lamp is broken');
 });
 
 test('a row without an index or without words says none', () => {
-  expect(wordsBesideBar(row('step:plan', { words: 'The lamp is broken' }), 120)).toBe('');
-  expect(wordsBesideBar(row('forEach:read[2]'), 120)).toBe('');
-  expect(wordsBesideBar(undefined, 120)).toBe('');
+  expect(wordsBesideBar(row('step:plan', { words: 'The lamp is broken' }), undefined, 120)).toBe('');
+  expect(wordsBesideBar(row('forEach:read[2]'), undefined, 120)).toBe('');
+  expect(wordsBesideBar(undefined, undefined, 120)).toBe('');
 });
 
 test('a first pass has an index, as those after it have', () => {

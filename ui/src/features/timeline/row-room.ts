@@ -32,7 +32,7 @@ export function hasRoomForWords(row: ViewRow, nameWidth: number, index: string):
 }
 
 /** The words of a turn that its bar has to say, because there is no room beside the name. */
-export function wordsBesideBar(row: ViewRow | undefined, nameWidth: number): string {
-  const index = row?.words ? turnOf(row) : '';
+export function wordsBesideBar(row: ViewRow | undefined, above: ViewRow | undefined, nameWidth: number): string {
+  const index = row?.words ? indexOf(row, isFirstTurn(row, above)) : '';
   return row && index && !hasRoomForWords(row, nameWidth, index) ? (row.words ?? '') : '';
 }

@@ -61,7 +61,7 @@ pub struct Traces {
     pub waiting: IndexMap<Arc<str>, Vec<Did>>,
 }
 
-/// What the last event tells if it ends the request: its output or its error, as the end of a block tells them.
+/// The result in the last event, if it ends the request: its output or its error, as the end of a block tells them.
 pub fn end_of_request(events: &[Event]) -> Option<Value> {
     described::end_of_request(Events::new(events), &events.last()?.kind)
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 use crate::address::{Address, Part};
 use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
+use crate::door::Door;
 use crate::find::short;
-use crate::server::Door;
 use crate::shown::{IN_ROW, cut, name, quoted, shown, times, word};
 
 /// How much of a value of the block is shown.

@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::address::Address;
 use crate::answer::{Answer, Page};
 use crate::arguments::Refused;
+use crate::door::Door;
 use crate::find::block_row;
-use crate::server::Door;
 use crate::shown::{head, name, quoted, shown};
 
 /// A request of so few blocks is shown with their outputs.

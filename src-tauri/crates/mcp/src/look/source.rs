@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Instant, Refused, on};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{cut, name};
 
 /// How much of a line is shown.

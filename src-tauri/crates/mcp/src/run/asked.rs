@@ -5,8 +5,8 @@ use runner::{At, Edits, Fault, Mock, Resolution, RunOptions, Workspace};
 use serde_json::{Map, Value};
 
 use crate::arguments::{Arguments, Instant, Refused, on, refuse_unused};
+use crate::door::Door;
 use crate::find::check_session;
-use crate::server::Door;
 use crate::shown::{name, quoted};
 
 /// What it can do, and the arguments that have an effect on it besides `do` and `confirm`.

@@ -10,7 +10,7 @@ use runner::Answered;
 
 use super::{LOOK, WAIT};
 use crate::arguments::Refused;
-use crate::server::{Door, STACK};
+use crate::door::{Door, STACK};
 
 /// Between the thread that begins a request and the call that waits for it.
 #[derive(Default)]

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::answer::{Answer, Page};
 use crate::arguments::{Refused, on};
-use crate::server::Door;
+use crate::door::Door;
 use crate::shown::{cut, name, word};
 
 use super::asked::Asked;

@@ -1,10 +1,10 @@
-//! Files that are written beside their place, and then put there: `NAME.PID.part`.
+//! Files that are written under a temporary name and then renamed: `NAME.PID.part`.
 //!
 //! A process that is killed leaves one behind. A file is locked while it is written, so one without a lock is a
 //! leftover.
 
 use std::collections::HashSet;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -26,8 +26,12 @@ impl UnfinishedFile {
         let path = PathBuf::from(name);
         loop {
             let file = File::create_new(&path)?;
-            // Without locks, as on some network file systems, another process may remove it; then writing fails.
-            let _ = file.try_lock();
+            match file.try_lock() {
+                // Another process takes it for a leftover, and removes it.
+                Err(TryLockError::WouldBlock) => while path.exists() && file.try_lock().is_err() {},
+                // Without locks, as on some network file systems, another process may remove it; then writing fails.
+                Ok(()) | Err(TryLockError::Error(_)) => {}
+            }
             // Another process may have removed it before it was locked.
             if path.exists() {
                 return Ok(UnfinishedFile { path, file });
@@ -60,9 +64,12 @@ fn remove_leftovers(folder: &Path, ending: &str) {
             continue;
         }
         let path = entry.path();
-        if File::open(&path).is_ok_and(|file| file.try_lock().is_ok()) {
+        let Ok(file) = File::open(&path) else { continue };
+        // Locked until it is removed: its process would write on.
+        if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(path);
         }
+        drop(file);
     }
 }
 

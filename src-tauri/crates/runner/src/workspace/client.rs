@@ -7,7 +7,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use serde_json::{Map, Value, json};
 use store::Owner;
 
-use super::{At, Workspace, settings};
+use super::{At, Workspace, settings_file};
 use crate::catalogue::STACK;
 use crate::catalogue::fatal_signals::FlowOnThread;
 use crate::core::fault::Fault;
@@ -27,12 +27,12 @@ impl Workspace {
 
     /// As [`missing_secrets`](Self::missing_secrets), of a folder that is not opened.
     pub fn missing_secrets_at(dir: &Path) -> Result<Vec<String>, Fault> {
-        Ok(settings::read(dir)?.missing_variables())
+        Ok(settings_file::read(dir)?.missing_variables())
     }
 
     /// As [`secret_variables`](Self::secret_variables), of a folder that is not opened.
     pub fn secret_variables_at(dir: &Path) -> Result<Vec<String>, Fault> {
-        Ok(settings::read(dir)?.secret_variables())
+        Ok(settings_file::read(dir)?.secret_variables())
     }
 
     /// What is said of expressions that may read the environment: they do not see its secrets. `None` if there are

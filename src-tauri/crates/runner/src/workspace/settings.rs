@@ -10,12 +10,12 @@ use engine::effects::ModelCall;
 use serde_json::json;
 
 use super::Workspace;
+use super::settings_file::checked;
 use crate::catalogue::trust;
 use crate::core::config::{Config, Durability, FILE};
 use crate::core::difference::difference;
 use crate::core::fault::Fault;
 use crate::core::guarded_file::{self, Replaced};
-use crate::models::target::check_providers;
 use crate::models::{self, Models};
 use crate::views::{
     BackupRow, DataSetting, EnvSetting, LimitSetting, ModelSetting, ModelTest, SettingsPlan, SettingsView,
@@ -25,18 +25,6 @@ use crate::views::{
 const MAX_MODEL_CHARS: usize = 200;
 /// How many tokens a test call may answer with. Some providers refuse fewer.
 const TEST_TOKENS: u32 = 16;
-
-/// A folder's settings.
-pub(super) fn read(dir: &Path) -> Result<Config, Fault> {
-    Config::text(dir)?.map_or_else(|| Ok(Config::default()), |text| checked(&text))
-}
-
-/// The settings that a text is, as a workspace may be opened with them.
-fn checked(text: &str) -> Result<Config, Fault> {
-    let config = Config::parse(text)?;
-    check_providers(&config.models)?;
-    Ok(config)
-}
 
 impl Workspace {
     /// The folder's settings.

@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn a_call_that_is_given_the_name_first_is_found_with_its_chain() {
         let text = "const a = step(\"a\", (i) => i);\nconst all = chain(\"all\")\n  .step(a);\nx.step(\"a\");";
-        assert_eq!(called(text, "a.ts", "a"), [(1, 10..30)]);
+        assert_eq!(called(text, "a.ts", "a"), [(1, 10..29)]);
         assert_eq!(called(text, "a.ts", "all").len(), 1);
         assert!(text[called(text, "a.ts", "all")[0].1.clone()].ends_with(".step(a)"));
     }

@@ -156,7 +156,7 @@ impl Sites {
         Some(Sites { text: text.to_owned(), file: file.to_owned(), lines: Lines::new(text), rows, functions })
     }
 
-    /// Returns whether a name is that of a variable or a class wherever the source uses it, and is in scope at an offset.
+    /// Returns whether a name is that of a variable or a class wherever the source uses it, and in scope at an offset.
     /// The bundler drops a declaration that is never come to, and the runtime then says that the name is not defined.
     /// An expression of a question may also use a name whose scope does not reach its statement.
     pub(crate) fn declares(&self, name: &str, at: u32) -> bool {

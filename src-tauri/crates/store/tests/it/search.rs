@@ -173,7 +173,7 @@ fn what_a_killed_process_left_is_found_and_indexed_by_the_next() {
     assert_eq!(bed.store.check().unwrap().problems, Vec::new());
 }
 
-/// What a text's filters let through is all that is read: a text that came into other events behind the filters' back
+/// What a text's filters let through is all that is read: a text that was added to other events without the filters
 /// is found only where all is read.
 #[test]
 fn a_rare_text_is_looked_for_in_few_of_many_events() {

@@ -64,7 +64,7 @@ impl BlockOrder {
         order
     }
 
-    /// Returns whether a block waited for an answer, so that what was behind it could begin.
+    /// Returns whether a block waited for an answer, so that the next branch could begin.
     pub(crate) fn has_waited(&self, path: &str) -> bool {
         self.waited.contains(path)
     }

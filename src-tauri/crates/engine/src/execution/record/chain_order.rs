@@ -1,4 +1,5 @@
-//! Which blocks come behind others in the chains of today, whatever the order was in which they ran. Must not run anything.
+//! Which blocks come behind others in the chains of today, whatever the order was in which they ran. Must not run
+//! anything.
 
 use std::collections::HashMap;
 use std::rc::Rc;

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::path::{is_called, parent};
 use crate::views::Events;
+use crate::views::attempts::{Verdict, verdict};
 use crate::views::items::items_of_request;
 use crate::views::replay_order::ReplayOrder;
 
@@ -72,7 +73,9 @@ impl EarlierItems {
                         first_called.entry(by).or_insert(event.seq);
                     }
                 }
-                (EventKind::BlockResumed { .. }, Some(path)) => drop(runs.insert((path.clone(), place()), event.seq)),
+                (kind, Some(path)) if verdict(kind) == Some(Verdict::GoesOn) => {
+                    runs.insert((path.clone(), place()), event.seq);
+                }
                 (EventKind::CallbackReturned { callback, memoized: false, .. }, Some(path)) => {
                     if let Some(began) = runs.get(&(path.clone(), place())) {
                         found.calls.insert((path.clone(), place(), callback.clone()), *began);
@@ -90,6 +93,11 @@ impl EarlierItems {
                         let kind = EventKind::SuspensionResolved(resolved.clone());
                         items.insert(event.seq, EarlierItem { path: None, attempt: 0, kind });
                     }
+                }
+                // An answer that was taken back is none.
+                (EventKind::SuspensionReopened { id }, _) => {
+                    let answers = found.questions.get_mut(id).map(|question| std::mem::take(&mut question.answers));
+                    answers.iter().flatten().for_each(|seq| drop(items.remove(seq)));
                 }
                 _ => {}
             }

@@ -1,5 +1,5 @@
-//! Blocks that a resume leaves waiting: nothing they asked has an answer, so they are not run again, and nothing is
-//! written of them (SEMANTICS §10.2).
+//! Blocks that a resume leaves waiting: none of their questions has an answer, so they are not run again, and nothing
+//! is written of them (SEMANTICS §10.2).
 //!
 //! With as many questions as a request has, answering them one by one would else run all others again each time. While
 //! other blocks run, an answer lets such a block run as it would have let it go on. Must not decide whether its log and

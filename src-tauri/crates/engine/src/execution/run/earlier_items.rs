@@ -6,8 +6,8 @@ use crate::execution::run::Run;
 use crate::execution::run::frame::Frame;
 
 impl Run {
-    /// In a replay: shows the items that were there when the recorded attempt began. A block that only runs others begins before
-    /// what its first steps show.
+    /// In a replay: shows the items that were there when the recorded attempt began. A block that only runs others
+    /// begins before what its first steps show.
     pub(crate) fn show_items_before(&self, frame: &Frame) {
         if !frame.block.only_runs_others() {
             self.show_items(|items| items.before_attempt(&frame.path, frame.attempt));

@@ -16,7 +16,7 @@ pub struct Few {
     pub seq: Seq,
     /// The event that its fields are of: another one, where a keyed component was emitted again.
     pub newest: Seq,
-    /// The event that it comes from: another one, where the block of the first event does not count any more.
+    /// The event of its provenance; it differs from `seq` if the first attempt no longer counts.
     pub from: Seq,
     /// For a continuation: the block that the request had come to.
     pub continued: Option<String>,

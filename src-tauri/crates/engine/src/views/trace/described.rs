@@ -59,7 +59,7 @@ pub(super) fn what(events: Events<'_>, types: &HashMap<Seq, String>, event: &Eve
     })
 }
 
-/// What the end of a request tells; `None` if the event is no end.
+/// The result in the end of a request; `None` if the event is no end.
 pub(super) fn end_of_request(events: Events<'_>, kind: &EventKind) -> Option<Value> {
     match kind {
         EventKind::RequestFinished { error: Some(error), output: None, .. } => Some(self::error(error)),

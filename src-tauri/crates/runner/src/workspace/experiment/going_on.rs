@@ -103,9 +103,6 @@ impl Workspace {
         let mut plan = self.plan_of_experiment(&experiment, &checked, &left_of);
         let spent = self.meter_of(&experiment)?.spent();
         plan.notes.extend(in_budget(&experiment, spent));
-        if let Some(Budget::Calls(most)) = query.budget {
-            plan.model_calls = plan.model_calls.min(most.saturating_sub(spent.calls));
-        }
         let can_run = |at: usize| checked.get(at).is_none_or(|(_, variant)| variant.is_ok());
         let mut left = LeftToDo::default();
         for (_, (number, _)) in experiment.arms.iter().enumerate().filter(|(at, _)| can_run(*at)) {

@@ -1,6 +1,7 @@
 //! The names and values that a parameter of model calls may have. Providers ignore or refuse what they do not know, and
 //! a mock script ignores everything, so a name with a slip would make an arm that is as the base arm.
 
+use genai::chat::{ReasoningEffort, Verbosity};
 use serde_json::Value;
 
 use super::axes::ParameterAxis;
@@ -106,12 +107,26 @@ struct Kind {
 fn kind_of(plain: &str) -> Option<Kind> {
     let (words, is_it): (_, fn(&Value) -> bool) = match plain {
         "temperature" | "topp" => ("a number", Value::is_number),
-        "seed" | "reasoningmaxtokens" => ("a whole number from 0 on", Value::is_u64),
+        "seed" => ("a whole number from 0 on", Value::is_u64),
+        "reasoningmaxtokens" => ("a whole number from 0 to 4294967295", is_u32),
         "stop" | "stopsequences" => ("a text or a list of texts", is_text_or_texts),
-        "reasoningeffort" | "verbosity" => ("a text", Value::is_string),
+        "reasoningeffort" => ("an effort that is known, such as \"low\"", is_effort),
+        "verbosity" => ("\"low\", \"medium\" or \"high\"", is_verbosity),
         _ => return None,
     };
     Some(Kind { words, is_it })
+}
+
+fn is_u32(value: &Value) -> bool {
+    value.as_u64().is_some_and(|number| u32::try_from(number).is_ok())
+}
+
+fn is_effort(value: &Value) -> bool {
+    value.as_str().and_then(ReasoningEffort::from_keyword).is_some()
+}
+
+fn is_verbosity(value: &Value) -> bool {
+    value.as_str().and_then(Verbosity::from_keyword).is_some()
 }
 
 fn is_text_or_texts(value: &Value) -> bool {
@@ -190,7 +205,9 @@ mod tests {
             ("top_p", json!(true), "true is not a number"),
             ("seed", json!(-1), "-1 is not a whole number"),
             ("stop", json!([1]), "is not a text or a list of texts"),
-            ("reasoningEffort", json!(3), "3 is not a text"),
+            ("reasoningEffort", json!("hihg"), "\"hihg\" is not an effort that is known"),
+            ("verbosity", json!("loud"), "\"loud\" is not \"low\", \"medium\" or \"high\""),
+            ("reasoningMaxTokens", json!(5_000_000_000_u64), "is not a whole number from 0 to 4294967295"),
         ] {
             let error = check(name, value).err().unwrap_or_default();
             assert!(error.contains(part), "{name}: {error:?}");

@@ -144,7 +144,7 @@ impl Workspace {
         recorded.chain(tried).find(|model| self.config.price_of(model, CallTokens::default()).is_none())
     }
 
-    /// What the samples will take that are left of each arm, which `left_of` tells by its number.
+    /// Estimates what the remaining samples take; `left_of` returns how many an arm has.
     pub(super) fn plan_of_experiment(
         &self,
         experiment: &Experiment,

@@ -94,7 +94,7 @@ fn mean_and_error(values: &[f64]) -> Option<(f64, f64)> {
     let count = values.len() as f64;
     let mean = mean(values).filter(|_| values.len() > 1)?;
     if are_equal(values) {
-        // Their sum may be rounded, so that the mean is none of them.
+        // Rounding could make the mean differ from all of them.
         return Some((values[0], 0.0));
     }
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -59,7 +59,7 @@ impl Twins {
         seen.others.len() < MAX_OTHERS && !seen.others.contains(&arm) && seen.asked.contains(&(*group, number))
     }
 
-    /// A sample of an arm has asked what no other one had asked, or was stopped earlier for whatever reason.
+    /// A sample of an arm has asked what no other one had asked, or was stopped.
     pub(super) fn asks_otherwise(&self, arm: u32) {
         lock(&self.seen).others.insert(arm);
     }

@@ -207,7 +207,7 @@ impl Workspace {
         found.filter(|_| !self.dir.join(&named).is_file()).unwrap_or(named)
     }
 
-    /// The path of a file in the workspace, without links, `.` and `..`: an editor may have opened the folder by a link.
+    /// The path of a file in the workspace, without links, `.` and `..`: an editor may have opened it by a link.
     fn path_in(&self, file: &str) -> String {
         let whole = self.dir.join(file);
         let shown = |path: &Path| path.display().to_string().replace('\\', "/");

@@ -1,7 +1,7 @@
 // Local time: the local members of `Date`, in the zone of the run, which may not be that of this machine.
 //
 // QuickJS asks the C library, whose zone is that of the whole process, where requests of different zones may run at
-// once. It also knows offsets only to the minute, and has a rule of its own for an hour that a change of the clock
+// once. It also knows offsets only to the minute, and has its own rule for an hour that a change of the clock
 // leaves out or repeats. Here the local members are made of the UTC ones, by the rules of ECMAScript.
 
 import { LOAD, native } from '../base/host';

@@ -15,7 +15,7 @@ function refused(what: string): Error {
 
 const ERRORS = [EvalError, RangeError, ReferenceError, SyntaxError, TypeError, URIError];
 /** Objects whose content no copy can have. */
-const REFUSED = [WeakMap, WeakSet, Promise];
+const REFUSED = [WeakMap, WeakSet, WeakRef, Promise];
 
 /** The whole of an array's memory is copied once, so that arrays that share it share the copy. */
 function copyOfView(view: ArrayBufferView, copy: (value: unknown) => unknown): ArrayBufferView {

@@ -273,12 +273,21 @@ class Signal {
    */
   static stop(signal: Signal, reason: unknown): void {
     if (signal.aborted) return;
-    signal.aborted = true;
-    signal.reason = reason === undefined ? abortError() : reason;
-    for (const [listener, token] of [...signal.#listeners]) {
-      runAs(codeOfListener(token), () => callSafely(signal, listener));
+    const all = Signal.#mark(signal, reason === undefined ? abortError() : reason);
+    for (const one of all) {
+      for (const [listener, token] of [...one.#listeners]) {
+        runAs(codeOfListener(token), () => callSafely(one, listener));
+      }
     }
-    for (const dependent of signal.#dependents) Signal.stop(dependent, signal.reason);
+  }
+
+  /** Marks a signal and those that depend on it as aborted, before any listener looks. Returns them in that order. */
+  static #mark(signal: Signal, reason: unknown): Signal[] {
+    signal.aborted = true;
+    signal.reason = reason;
+    const dependents = [...signal.#dependents];
+    signal.#dependents.clear();
+    return [signal, ...dependents.flatMap((one) => (one.aborted ? [] : Signal.#mark(one, reason)))];
   }
 
   static abort(reason?: unknown): Signal {

@@ -35,7 +35,7 @@ impl Waiting {
         }
     }
 
-    /// Notes that no event follows: what had not come to rest runs again.
+    /// Call after the last event: if blocks were running, all run again.
     pub(super) fn end(&mut self) {
         if !self.is_at_rest {
             self.forget();

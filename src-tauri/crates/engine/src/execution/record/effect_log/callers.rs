@@ -19,7 +19,7 @@ pub(super) fn callers(events: &[Event]) -> HashSet<Arc<str>> {
 }
 
 impl EffectLog {
-    /// Returns whether a block waited for an answer, so that what was behind it could begin.
+    /// Returns whether a block waited for an answer, so that the next branch could begin.
     pub(crate) fn has_waited(&self, path: &str) -> bool {
         self.block_order.has_waited(path)
     }

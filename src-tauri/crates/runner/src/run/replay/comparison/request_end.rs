@@ -20,7 +20,7 @@ pub(super) fn is_compared(recorded: &[Event], is_to_its_end: bool) -> bool {
     is_to_its_end && recorded.last().is_some_and(is_end) && !is_edited(recorded)
 }
 
-/// Whether an edit of a fork stands in place of what the root block returned.
+/// Whether a fork replaces the output of the root block.
 fn is_edited(recorded: &[Event]) -> bool {
     let is_edit = |event: &Event| matches!(event.kind, EventKind::OutputEdited { .. });
     recorded.iter().any(|event| is_edit(event) && event.path.as_deref() == Some(ROOT))

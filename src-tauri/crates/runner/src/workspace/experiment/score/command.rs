@@ -41,7 +41,7 @@ pub(super) fn by_command(command: &str, folder: &Path, run: &Value, cancel: &Can
     let _reader = std::thread::spawn(move || {
         let mut printed = Vec::new();
         let read = stdout.map(|stdout| stdout.take(MAX_PRINTED as u64 + 1).read_to_end(&mut printed));
-        // Nobody listens any longer if the command was ended.
+        // The receiver is dropped if the command was killed.
         let _ = sender.send(read.transpose().map(|_| printed));
     });
     let began = Instant::now();

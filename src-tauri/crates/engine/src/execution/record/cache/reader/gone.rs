@@ -20,7 +20,7 @@ impl LogReader<'_> {
         self.replay_cache.suspensions.begin_try(path);
     }
 
-    /// Notes that nothing that is under way goes on.
+    /// Marks all running attempts as unfinished.
     pub(super) fn interrupt(&mut self) {
         let left = self.open.drain().map(|((path, _), open)| (path, open.begun));
         self.replay_cache.unfinished.extend(left);
@@ -44,7 +44,7 @@ impl LogReader<'_> {
             let paths: Vec<Arc<str>> = inside.cloned().collect();
             self.writes.discard_below(hook, &paths, |by| self.replay_cache.has_ended_in(by));
             for path in &paths {
-                // A state of its own begins anew.
+                // Its own state starts empty.
                 self.writes.discard_below(path, &[], |_| false);
                 self.replay_cache.finished.remove(path);
                 self.replay_cache.discard_below(path, &[]);

@@ -49,7 +49,7 @@ impl Executions {
                 }
                 _ => Err(format!("no earlier line starts attempt {attempt} of block {path}, which this line resumes")),
             },
-            // Also told of a block that has ended: its timers may fire later.
+            // Also recorded after the block has ended: its timers may fire later.
             EventKind::EffectStarted { effect: EffectKind::Sleep, .. }
             | EventKind::EffectFinished { effect: EffectKind::Sleep, .. }
             | EventKind::ItemAdded { .. }
@@ -93,7 +93,7 @@ impl Executions {
         Ok(())
     }
 
-    /// `parent` is the execution around a block. It is not asked for: the path tells as much.
+    /// `parent` is the execution around a block. It may be missing, because the path implies it.
     fn check_parent(&self, path: &str, parent: Option<&str>) -> Result<(), String> {
         let Some((given, around)) = parent.map(|parent| (parent, parent.rsplit_once(':'))) else { return Ok(()) };
         let is_right = around.is_some_and(|(around, attempt)| {

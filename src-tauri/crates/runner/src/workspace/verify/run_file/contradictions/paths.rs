@@ -35,7 +35,7 @@ fn is_of_a_block(kind: &EventKind) -> Option<bool> {
         | EventKind::RouteDecided { .. }
         | EventKind::EffectStarted { .. }
         | EventKind::EffectFinished { .. } => Some(true),
-        // The engine itself tells the client of budgets and of failures outside of blocks.
+        // The engine itself emits items about budgets and of failures outside of blocks.
         EventKind::ItemAdded { item } if !["status", "step_error"].contains(&item.item_type.as_str()) => Some(true),
         EventKind::RequestStarted { .. }
         | EventKind::RequestResumed { .. }

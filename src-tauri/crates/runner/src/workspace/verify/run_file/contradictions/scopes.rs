@@ -1,4 +1,5 @@
-//! Whose states an event names: those of its own request, of its session, user and project, and of blocks that began.
+//! The scopes that an event may name: those of its own request, of its session, user and project, and of blocks that
+//! began.
 
 use std::sync::Arc;
 

@@ -215,7 +215,7 @@ impl Writes {
             EventKind::BlockFinished { outcome: Outcome::Completed, memoized: false, .. } if !was_resumed => {
                 self.check_end(&writer)?;
             }
-            // What was refused may be committed later, on another version, or the block runs again and writes anew.
+            // What was refused may be committed later, on another version, or the block runs and writes again.
             EventKind::CommitRefused { .. } => drop(self.by_writer.remove(&writer)),
             _ => {}
         }
