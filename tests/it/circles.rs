@@ -15,7 +15,7 @@ const CIRCLES: [(&str, usize); 9] = [
     ("src-tauri/crates/store/src", 8),
     ("src-tauri/crates/script/src", 20),
     ("src-tauri/crates/runner/src", 23),
-    ("src-tauri/crates/mcp/src", 17),
+    ("src-tauri/crates/mcp/src", 2),
     ("src-tauri/src", 28),
     ("ui/src", 10),
 ];

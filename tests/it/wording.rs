@@ -91,7 +91,7 @@ fn an_answer_that_comes_too_late_is_told_so() {
     std::thread::sleep(std::time::Duration::from_millis(20));
     let answer = place.ask("resume r --approve");
     assert_eq!(answer.json()["status"], json!("failed"), "{answer}");
-    assert!(answer.stderr.contains("the answer came too late"), "{answer}");
+    assert!(answer.stderr.contains("the answer came after the timeout of its question"), "{answer}");
 }
 
 #[test]
