@@ -299,27 +299,6 @@ fn a_plan_names_what_is_reused_new_and_gone() {
     );
 }
 
-/// What ended before the step that was interrupted comes behind it in the code of today.
-#[test]
-fn a_plan_counts_what_is_taken_behind_a_step_that_runs_again() {
-    let (place, request) = failed();
-    let pay = ".step(pay)";
-    place.edit(&FAILS.replace(pay, "").replace(".step(step(\"first\"))", ".step(pay).step(step(\"first\"))"));
-    let plan = place.get(&format!("resume {request} --plan"));
-    assert_eq!((&plan["fromLog"], &plan["runsAgain"]), (&json!(3), &json!(1)), "{plan}");
-    // It fails again: what is behind it is then not come to.
-    let works = "throw new Error(\"no money\");";
-    place.edit(
-        &FAILS
-            .replace(works, "return input;")
-            .replace(pay, "")
-            .replace(".step(step(\"first\"))", ".step(pay).step(step(\"first\"))"),
-    );
-    let command = format!("resume {request}");
-    let planned = Planned::of(&place, &command).expect("a resume has a plan");
-    planned.compare(&place, &command, &place.ask(&command));
-}
-
 #[test]
 fn what_is_wrong_with_a_command_is_wrong_with_its_plan() {
     let (place, request) = failed();

@@ -52,7 +52,10 @@ test('an action is run from its form, and its timeline opens', async () => {
 function withEntries(): FakeHost {
   const host = new FakeHost(0, 60);
   const flows = host.flows.bind(host);
-  const at = (type: 'schedule' | 'internal', name: string) => ({ address: `${type}:${name}`, type, name });
+  const at = (type: 'schedule' | 'internal', name: string) => ({
+    ...{ address: `${type}:${name}`, type, name },
+    inputSchema: {},
+  });
   const root = { name: 'remember', kind: 'handler' } as const;
   vi.spyOn(host, 'flows').mockImplementation(async () =>
     (await flows()).map((flow) => ({

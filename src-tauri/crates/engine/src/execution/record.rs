@@ -6,7 +6,6 @@ pub(crate) mod alignment;
 pub mod alone;
 mod block_order;
 pub(crate) mod cache;
-pub(crate) mod chain_order;
 pub(crate) mod earlier_items;
 pub mod effect_log;
 mod event_times;

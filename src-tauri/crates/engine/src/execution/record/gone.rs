@@ -30,7 +30,7 @@ pub(crate) fn is_gone(root: &Rc<Block>, path: &str) -> bool {
 }
 
 /// What follows a segment and its index, if the place begins with it.
-pub(super) fn after<'p>(place: &'p str, segment: &str) -> Option<&'p str> {
+fn after<'p>(place: &'p str, segment: &str) -> Option<&'p str> {
     let rest = place.strip_prefix(segment).filter(|_| !segment.is_empty())?;
     match rest.strip_prefix('[') {
         Some(index) => index.split_once(']').map(|(_, rest)| rest),
@@ -40,7 +40,7 @@ pub(super) fn after<'p>(place: &'p str, segment: &str) -> Option<&'p str> {
 }
 
 /// The place without the passes of loopBacks before it.
-pub(super) fn without_passes(mut place: &str) -> &str {
+fn without_passes(mut place: &str) -> &str {
     while let Some((_, rest)) = place.strip_prefix("loop").and_then(|pass| pass.split_once("]/")) {
         place = rest;
     }

@@ -16,7 +16,6 @@ use indexmap::{IndexMap, IndexSet};
 
 use crate::execution::core::abort::Abort;
 use crate::execution::record::alignment::Alignment;
-use crate::execution::record::chain_order::ChainOrder;
 use crate::execution::record::gone::is_gone;
 use crate::execution::record::reuse::Reuse;
 use crate::execution::run::{PriorRun, Run, StartRequest};
@@ -122,11 +121,6 @@ impl Run {
         let has_tools: HashSet<&str> = known.keys().filter(|path| is_of_tool(path)).filter_map(|p| parent(p)).collect();
         let asked = known.iter().filter(|(_, ran)| ran.calls + ran.before > 0);
         let asking: HashSet<&str> = asked.flat_map(|(path, _)| with_ancestors(path)).collect();
-        // A question that nobody answered keeps its chain waiting.
-        let runs_on = |path: &str| !self.replay_cache.suspensions.is_waiting(path);
-        let came: Vec<(Arc<str>, bool)> =
-            reached.iter().map(|(path, how)| (path.clone(), *how == Reached::Open && runs_on(path))).collect();
-        let order = root.as_ref().map(|root| ChainOrder::of(root, came.iter().map(|(path, stops)| (&**path, *stops))));
         let mut gone: HashSet<Arc<str>> = HashSet::new();
         for (path, ran) in &known {
             if with_ancestors(path).any(|around| stays.contains(around)) {
@@ -152,10 +146,8 @@ impl Run {
                 continue;
             }
             if !was_reached && self.replay_cache.has_ended(path) {
-                // Behind a step that is new or that runs again, or run by a function that stopped at once; or else gone
-                // from the flow.
-                let is_behind = || order.as_ref().is_some_and(|order| order.is_behind_stop(around, path));
-                if !went_on.contains(around) || new.iter().any(|new| is_inside(new, around)) || is_behind() {
+                // Behind a step that is new, or run by a function that stopped at once; or else gone from the flow.
+                if !went_on.contains(around) || new.iter().any(|new| is_inside(new, around)) {
                     plan.from_log.push(path.clone());
                     reached.insert(path.clone(), Reached::Taken);
                 }
