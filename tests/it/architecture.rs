@@ -226,8 +226,7 @@ fn imports_inside_the_sdk_run_down_only() {
 /// property of the block, or a driver.
 #[test]
 fn only_drivers_know_the_kinds_of_blocks() {
-    let drivers =
-        ["drivers.rs", "drivers/", "record/alignment.rs", "record/gone.rs", "written.rs"];
+    let drivers = ["drivers.rs", "drivers/", "record/alignment.rs", "record/gone.rs", "written.rs"];
     for file in files("src-tauri/crates/engine/src/execution", &["rs"]) {
         let shown = file.display().to_string();
         let inside = shown.rsplit_once("execution/").map_or(shown.as_str(), |(_, inside)| inside);

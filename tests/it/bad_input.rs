@@ -395,10 +395,6 @@ fn settings_that_are_wrong_are_named() {
         ("[]", &["flowglass.json", "must be an object"]),
         (r#"{ "models": { "m": [] } }"#, &["flowglass.json", "models.m must be an object"]),
         (r#"{ "limits": [256] }"#, &["flowglass.json", "limits must be an object"]),
-        (
-            r#"{ "models": { "m": { "provider": "nope" } } }"#,
-            &["flowglass.json", "models.m.provider", "nope", "openai"],
-        ),
         (r#"{ "flows": ["gone"] }"#, &["flowglass.json", "gone", "does not exist"]),
     ] {
         check(&good().file("flowglass.json", settings), "flows", invalid(says));

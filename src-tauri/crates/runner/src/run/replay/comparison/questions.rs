@@ -25,12 +25,16 @@ pub(super) fn with_waiting(traces: Traces, events: &[Event], waits: bool) -> Tra
     if !waits {
         return trace;
     }
-    let mut asked: HashMap<Arc<str>, Vec<(Seq, Value)>> = HashMap::new();
+    // A replay shows the questions of earlier tries, too: of one number the newest counts.
+    let mut newest: HashMap<Arc<str>, IndexMap<(Option<String>, u32), (Seq, Value)>> = HashMap::new();
     for one in suspensions(Events::new(events), false, 0) {
         if one.status == SuspensionStatus::Pending && !one.is_moot {
-            asked.entry(one.path).or_default().push((one.seq, one.asking.question()));
+            let number = (one.asking.callback.clone(), one.asking.ordinal);
+            newest.entry(one.path).or_default().insert(number, (one.seq, one.asking.question()));
         }
     }
+    let mut asked: HashMap<Arc<str>, Vec<(Seq, Value)>> =
+        newest.into_iter().map(|(path, questions)| (path, questions.into_values().collect())).collect();
     let last = events.last().map_or(0, |event| event.seq);
     for (path, mut did) in waiting {
         let mut asked = asked.remove(&path).unwrap_or_default();
