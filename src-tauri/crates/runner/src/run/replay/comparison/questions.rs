@@ -19,6 +19,9 @@ use serde_json::{Value, json};
 
 use super::Trace;
 
+/// The open questions of a block, by the callback that asks and the number there: the event, and what is asked.
+type ByNumber = IndexMap<(Option<String>, u32), (Seq, Value)>;
+
 /// What blocks did, with those that wait for an answer where the request does: a last entry says for which.
 pub(super) fn with_waiting(traces: Traces, events: &[Event], waits: bool) -> Trace {
     let Traces { ended: mut trace, waiting } = traces;
@@ -26,7 +29,7 @@ pub(super) fn with_waiting(traces: Traces, events: &[Event], waits: bool) -> Tra
         return trace;
     }
     // A replay shows the questions of earlier tries, too: of one number the newest counts.
-    let mut newest: HashMap<Arc<str>, IndexMap<(Option<String>, u32), (Seq, Value)>> = HashMap::new();
+    let mut newest: HashMap<Arc<str>, ByNumber> = HashMap::new();
     for one in suspensions(Events::new(events), false, 0) {
         if one.status == SuspensionStatus::Pending && !one.is_moot {
             let number = (one.asking.callback.clone(), one.asking.ordinal);
