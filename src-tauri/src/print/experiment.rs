@@ -25,7 +25,7 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     let mut text = match plan.left {
         None => format!("{} × {}: ", counted(plan.arms.into(), "arm"), counted(plan.samples.into(), "sample")),
         Some(left) => match left_to_do(left) {
-            None => return format!("nothing is left to do\n{}", announced(plan)),
+            None => return format!("nothing is left to do\n{}", not_run(plan)),
             Some(left) => format!("left to do: {left}: "),
         },
     };
@@ -74,6 +74,11 @@ pub(crate) fn culprit_plan(plan: &TryPlan) -> String {
     text
 }
 
+/// Why arms cannot be run.
+fn not_run(plan: &TryPlan) -> String {
+    plan.cannot_run.iter().map(|reason| format!("cannot be run: {reason}\n")).collect()
+}
+
 /// What is asked, and what must be known of it.
 fn announced(plan: &TryPlan) -> String {
     let mut text = String::new();
@@ -87,9 +92,7 @@ fn announced(plan: &TryPlan) -> String {
     for (what, names) in lists.into_iter().filter(|(_, names)| !names.is_empty()) {
         text.push_str(&format!("{what}: {}\n", names.join(", ")));
     }
-    for reason in &plan.cannot_run {
-        text.push_str(&format!("cannot be run: {reason}\n"));
-    }
+    text.push_str(&not_run(plan));
     for note in &plan.notes {
         text.push_str(&format!("note: {note}\n"));
     }
