@@ -53,7 +53,9 @@ function withEntries(): FakeHost {
   const host = new FakeHost(0, 60);
   const flows = host.flows.bind(host);
   const at = (type: 'schedule' | 'internal', name: string) => ({
-    ...{ address: `${type}:${name}`, type, name },
+    address: `${type}:${name}`,
+    type,
+    name,
     inputSchema: {},
   });
   const root = { name: 'remember', kind: 'handler' } as const;
