@@ -145,7 +145,8 @@ impl Exact for Map<String, Value> {
     }
 }
 
-fn type_of(value: &Value) -> &'static str {
+/// The type of a value, for people: `a list`.
+pub fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Null => "null",
         Value::Bool(_) => "a boolean",

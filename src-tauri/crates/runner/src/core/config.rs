@@ -282,7 +282,7 @@ impl Config {
     }
 }
 
-/// The settings that are never lists; `*` stands for every name.
+/// The paths of settings that must be objects. `*` is any name.
 const OBJECTS: [&[&str]; 6] = [&[], &["models", "*"], &["fetch"], &["limits"], &["prices", "*"], &["env", "*"]];
 
 /// Refuses a list where an object belongs: serde would read it as the object's values in their order.

@@ -36,7 +36,7 @@ pub enum Fault {
         message: String,
     },
     /// The database cannot be used: its disk is full or failed, another process keeps it locked, it may not be written,
-    /// it is damaged, or it is none of Flowglass.
+    /// it is damaged, or another program wrote it.
     #[error("{message}")]
     Storage {
         /// What happened, and what was kept.

@@ -7,6 +7,7 @@ use std::collections::HashSet;
 use std::fs::{File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How the names of such files end.
 const END: &str = ".part";
@@ -19,7 +20,7 @@ pub(crate) struct UnfinishedFile {
 }
 
 impl UnfinishedFile {
-    /// Creates the file beside a place.
+    /// Creates the temporary file of `place`, in the same folder.
     pub(crate) fn beside(place: &Path) -> io::Result<UnfinishedFile> {
         let mut name = place.as_os_str().to_owned();
         name.push(format!(".{}{END}", std::process::id()));
@@ -28,7 +29,11 @@ impl UnfinishedFile {
             let file = File::create_new(&path)?;
             match file.try_lock() {
                 // Another process takes it for a leftover, and removes it.
-                Err(TryLockError::WouldBlock) => while path.exists() && file.try_lock().is_err() {},
+                Err(TryLockError::WouldBlock) => {
+                    while path.exists() && file.try_lock().is_err() {
+                        std::thread::sleep(Duration::from_millis(1));
+                    }
+                }
                 // Without locks, as on some network file systems, another process may remove it; then writing fails.
                 Ok(()) | Err(TryLockError::Error(_)) => {}
             }
@@ -46,8 +51,8 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// Removes what killed processes left in the folders of these files, beside those whose names end in `ending`. What
-/// cannot be removed stays.
+/// Removes the temporary files that killed processes left in the folders of `files`, if the name of the file that they
+/// were to become ends in `ending`. Errors are ignored.
 pub(crate) fn remove_leftovers_beside(files: &[PathBuf], ending: &str) {
     // A link is written where it leads to.
     let place = |file: &PathBuf| std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());

@@ -93,7 +93,7 @@ pub(crate) fn find(
     Ok(Target { asked: call.model.clone(), kind: chosen, model, base, key, variable, timeout, host })
 }
 
-/// Refuses settings that name an unknown provider, when they are read: no run is needed to see it.
+/// Refuses settings that name an unknown provider, before they are written: no run is needed to see it.
 pub(crate) fn check_providers(models: &BTreeMap<String, Model>) -> Result<(), Fault> {
     let unknown = models.iter().find_map(|(name, model)| {
         let provider = model.provider.as_deref().filter(|provider| kind(provider).is_none())?;

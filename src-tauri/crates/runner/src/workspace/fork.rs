@@ -135,7 +135,7 @@ impl Workspace {
             (_, Some(_)) => step.as_ref().and_then(|(path, _)| path.clone()),
             _ => None,
         };
-        // The blocks of the request are gone on with as they ran; an input of the action begins them anew.
+        // Blocks that go on keep the rule they began with. A new input of the action starts all blocks again.
         let parses_once = is_edited || parses_once(&point.events);
         let opening: Opening = Box::new(move |asked: &StartRequest, flow: &Flow| {
             let first = started(asked, first, flow, (&forked_from, kept), parses_once);

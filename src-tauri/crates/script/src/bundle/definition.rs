@@ -13,52 +13,37 @@ use crate::bundle::parsed::parsed;
 /// Finds the definitions of a name: the line, from 1, and the range from the start of that line to the end of the last
 /// call that is chained.
 pub(crate) fn definitions(text: &str, file: &str, name: &str) -> Vec<(u32, Range<usize>)> {
-    let found = parsed(text, file, |program| {
-        let mut calls = Calls { name, chains: HashMap::new(), found: Vec::new() };
-        calls.visit_program(program);
-        calls.found
-    });
+    let is_defined = |call: &CallExpression<'_>| {
+        options_in(call).any(|options| name_of(options) == Some(name)).then(|| call.callee.span().end)
+    };
     let place = |(callee_end, end): (u32, u32)| {
-        let before = &text[..callee_end as usize];
-        let start = before.rfind('\n').map_or(0, |line| line + 1);
+        let start = text[..callee_end as usize].rfind('\n').map_or(0, |line| line + 1);
         (text[..start].matches('\n').count() as u32 + 1, start..end as usize)
     };
-    found.unwrap_or_default().into_iter().map(place).collect()
+    chains(text, file, is_defined).into_iter().map(place).collect()
 }
 
 /// Finds the calls of an author's own function that are given a name first, as `step("load", …)`: the line of each, and
 /// its range with what is chained to it.
 pub(crate) fn called(text: &str, file: &str, name: &str) -> Vec<(u32, Range<usize>)> {
-    let found = parsed(text, file, |program| {
-        let mut calls = NamedFirst { name, chains: HashMap::new(), found: Vec::new() };
-        calls.visit_program(program);
-        calls.found
-    });
+    let is_given_first = |call: &CallExpression<'_>| {
+        let is_plain = matches!(call.callee.get_inner_expression(), Expression::Identifier(_));
+        (is_plain && first_text(call) == Some(name)).then_some(call.span.start)
+    };
     let place = |(start, end): (u32, u32)| {
         (text[..start as usize].matches('\n').count() as u32 + 1, start as usize..end as usize)
     };
-    found.unwrap_or_default().into_iter().map(place).collect()
+    chains(text, file, is_given_first).into_iter().map(place).collect()
 }
 
-struct NamedFirst<'n> {
-    name: &'n str,
-    /// Where the last call of a chain ends, by each call in it.
-    chains: HashMap<Span, u32>,
-    found: Vec<(u32, u32)>,
-}
-
-impl<'a> Visit<'a> for NamedFirst<'_> {
-    fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        let end = self.chains.remove(&it.span).unwrap_or(it.span.end);
-        if let Some(inner) = chained_to(&it.callee) {
-            self.chains.insert(inner, end);
-        }
-        let is_plain = matches!(it.callee.get_inner_expression(), Expression::Identifier(_));
-        if is_plain && first_text(it) == Some(self.name) {
-            self.found.push((it.span.start, end));
-        }
-        walk::walk_call_expression(self, it);
-    }
+/// Finds the calls for which `place` returns an offset: that, and where the last call that is chained ends.
+fn chains(text: &str, file: &str, place: impl Fn(&CallExpression<'_>) -> Option<u32> + Send) -> Vec<(u32, u32)> {
+    let found = parsed(text, file, |program| {
+        let mut calls = Calls { place, ends: HashMap::new(), found: Vec::new() };
+        calls.visit_program(program);
+        calls.found
+    });
+    found.unwrap_or_default()
 }
 
 /// The text that a call is given first.
@@ -69,23 +54,20 @@ pub(crate) fn first_text<'c>(call: &'c CallExpression<'_>) -> Option<&'c str> {
     }
 }
 
-struct Calls<'n> {
-    name: &'n str,
+struct Calls<F> {
+    place: F,
     /// Where the last call of a chain ends, by each call in it.
-    chains: HashMap<Span, u32>,
-    /// Where the callee ends, and where the chain ends.
+    ends: HashMap<Span, u32>,
     found: Vec<(u32, u32)>,
 }
 
-impl<'a> Visit<'a> for Calls<'_> {
+impl<'a, F: Fn(&CallExpression<'_>) -> Option<u32>> Visit<'a> for Calls<F> {
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        let end = self.chains.remove(&it.span).unwrap_or(it.span.end);
+        let end = self.ends.remove(&it.span).unwrap_or(it.span.end);
         if let Some(inner) = chained_to(&it.callee) {
-            self.chains.insert(inner, end);
+            self.ends.insert(inner, end);
         }
-        if options_in(it).any(|options| name_of(options) == Some(self.name)) {
-            self.found.push((it.callee.span().end, end));
-        }
+        self.found.extend((self.place)(it).map(|place| (place, end)));
         walk::walk_call_expression(self, it);
     }
 }

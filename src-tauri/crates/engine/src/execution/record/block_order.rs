@@ -85,8 +85,8 @@ impl BlockOrder {
     }
 }
 
-/// Returns whether some blocks ran side by side: neither inside the other. A replay goes on at once with a block that
-/// waited, so what began while it waited runs beside it.
+/// Returns whether some blocks ran concurrently: neither inside the other. A replay does not wait for answers, so a
+/// block that waited and the blocks that began meanwhile run concurrently in it.
 fn is_interleaved(events: &[Event]) -> bool {
     // How many open blocks are around each, itself included.
     let mut open: HashMap<&str, usize> = HashMap::new();

@@ -94,7 +94,7 @@ impl EarlierItems {
                         items.insert(event.seq, EarlierItem { path: None, attempt: 0, kind });
                     }
                 }
-                // An answer that was taken back is none.
+                // An answer that was taken back is not shown.
                 (EventKind::SuspensionReopened { id }, _) => {
                     let answers = found.questions.get_mut(id).map(|question| std::mem::take(&mut question.answers));
                     answers.iter().flatten().for_each(|seq| drop(items.remove(seq)));

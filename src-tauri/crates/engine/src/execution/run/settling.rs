@@ -10,8 +10,8 @@ use crate::model::flow::Block;
 
 impl Run {
     /// Lets the next recorded result settle. Call it whenever the request can make no progress by itself, even if it
-    /// waits for something outside. Returns whether a result settled: none does while a commit is waited for, because
-    /// what began beside the recorded result would then come behind what follows it.
+    /// waits for something outside. Returns whether a result settled. None does while the run waits for a commit: code
+    /// that follows the recorded result would overtake an effect that began before it and still commits its start.
     pub fn settle_next(&self) -> bool {
         !self.recorder.is_committing() && self.turns.next(|_| {})
     }

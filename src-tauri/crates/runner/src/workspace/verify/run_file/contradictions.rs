@@ -18,6 +18,7 @@ use std::sync::Arc;
 
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, Recorded, Seq};
+use engine::json::type_of;
 use engine::loading::LOAD;
 use engine::operation::Operation;
 use engine::path::ROOT;
@@ -295,7 +296,7 @@ fn is_in_its_form(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), 
     let has_sums = || read.requests.get(request).is_some_and(|known| known.alone.is_some());
     match &event.kind {
         EventKind::StateInitialized { state, .. } if !state.is_object() => {
-            Err(format!("\"state\" is {}: it is an object with the fields of the state", kind_of(state)))
+            Err(format!("\"state\" is {}: it is an object with the fields of the state", type_of(state)))
         }
         EventKind::StateChanged { operation: Operation::Increment { .. }, value: None, .. } if has_sums() => {
             Err("\"value\" is missing: an increment has the sum of each of its fields".to_owned())
@@ -304,18 +305,6 @@ fn is_in_its_form(read: &Read, request: &Arc<str>, event: &Event) -> Result<(), 
             Err(format!("\"timeZone\" is \"{zone}\", which is no time zone: write its name, as \"Europe/Berlin\""))
         }
         _ => Ok(()),
-    }
-}
-
-/// The kind of a value, for people.
-fn kind_of(value: &Value) -> &'static str {
-    match value {
-        Value::Null => "null",
-        Value::Bool(_) => "a boolean",
-        Value::Number(_) => "a number",
-        Value::String(_) => "a text",
-        Value::Array(_) => "a list",
-        Value::Object(_) => "an object",
     }
 }
 
