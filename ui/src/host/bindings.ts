@@ -1394,7 +1394,7 @@ details: Detail[] } |
 message: string } | 
 /**
  *  The database cannot be used: its disk is full or failed, another process keeps it locked, it may not be written,
- *  it is damaged, or it is none of Flowglass.
+ *  it is damaged, or another program wrote it.
  */
 { kind: "storage"; 
 /**  What happened, and what was kept. */
