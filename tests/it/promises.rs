@@ -93,6 +93,56 @@ fn what_a_look_at_then_runs_belongs_to_the_block_that_waits() {
     assert_eq!(output(body), json!([true, true]));
 }
 
+/// Query builders are objects whose `then` begins the work. It was called as nobody: it could not ask for anything, its
+/// lines belonged to no block, and a timer that it began never ended.
+#[test]
+fn code_in_a_then_belongs_to_the_block_that_waits() {
+    let waits = [
+        "await query",
+        "await (async () => query)()",
+        "(await Promise.all([query, 1]))[0]",
+        "await Promise.race([query])",
+        "(await Promise.allSettled([query]))[0].value",
+        "await Promise.resolve(query)",
+        "await Promise.resolve().then(() => query)",
+        "await Promise.reject(1).catch(() => query)",
+        "await new Query()",
+        "await Object.create(query)",
+        "await (async () => { for await (const one of [query]) return one; })()",
+        "await (async () => { async function* all() { yield query; } for await (const one of all()) return one; })()",
+    ];
+    let tried: String = waits.iter().map(|wait| format!("async (query) => {wait},\n")).collect();
+    let flow = format!(
+        "const begin = (ctx) => ({{ then(keep, fail) {{
+  console.log(\"begins\");
+  setTimeout(() => ctx.session.incState({{ n: 1 }}).then(() => keep(Date.now() > 0), fail), 1);
+}} }});
+const ways = [{tried}];
+const asks = (name) => handler({{ name, execute: async (_input, ctx) => {{
+  class Query extends Promise<unknown> {{
+    constructor(run = () => {{}}) {{ super(run); }}
+    then(keep, fail) {{ return begin(ctx).then(keep, fail); }}
+  }}
+  (globalThis as any).Query = Query;
+  const all = [];
+  for (const way of ways) all.push(await way(begin(ctx)));
+  return all;
+}} }});
+const both = sequencer({{ name: \"both\", inputSchema: z.any() }}).parallel({{ a: asks(\"a\"), b: asks(\"b\") }});
+export default defineFlow({{ kind: \"main\", session: {{ stateSchema: z.object({{ n: z.number().default(0) }}) }}, actions: {{ go: {{ block: both }} }} }});
+"
+    );
+    let place = Place::with_flow(&flow);
+    let output = place.get("run main go --user ada --session talk --request r")["output"].clone();
+    for (n, way) in waits.iter().enumerate() {
+        assert_eq!((&output["a"][n], &output["b"][n]), (&json!(true), &json!(true)), "{way}: {output}");
+    }
+    let logged = place.get("events r --kind logged");
+    let of = |branch: &str| logged.as_array().into_iter().flatten().filter(|line| line["path"] == branch).count();
+    assert_eq!([of("root/parallel/a"), of("root/parallel/b")], [waits.len(); 2], "{logged}");
+    assert_eq!(place.ask("replay r").code, Some(0));
+}
+
 /// However a function comes to its end, the block hears of it once, and nobody takes a failure that the block
 /// heard of for one that nobody waits for.
 #[test]

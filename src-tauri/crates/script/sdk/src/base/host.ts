@@ -173,8 +173,19 @@ export function leave(before: number): void {
   current = before;
 }
 
+// Kept from before an author could replace them.
+const { getPrototypeOf, getOwnPropertyDescriptor, hasOwn } = Object;
+const { apply } = Reflect;
+const nativeThen = Promise.prototype.then;
+const nativeResolve = Promise.resolve;
+
+/** Prototypes that have no `then`, or the one below. */
+const PLAIN: unknown[] = [Object.prototype, Array.prototype, Promise.prototype];
+
+const nothing = (): void => undefined;
+
 /** What waits by the runtime's own `await`. */
-const waits = native.waiting({ currentCode, enter, leave, own, isProxy: native.isProxy, isAside });
+const waits = native.waiting({ currentCode, enter, leave, askedAsNow, promised, isAside });
 
 /** Tells how a promise ended, as the block behind `token`; `of` says of what. */
 export function tellAs<T>(
@@ -331,15 +342,14 @@ export function saidOf(error: object): string | undefined {
   return said.get(error);
 }
 
-const nativeThen = Promise.prototype.then;
-
-const nothing = (): void => undefined;
+/** A callback of `then` or of a promise's maker. */
+type Told = (value: unknown) => unknown;
 
 /** Continuations run as the block that registered them. */
 function carrying(callback: unknown, token: number): unknown {
   if (typeof callback !== 'function') return callback;
   if (isAside(token)) return nothing;
-  return (value: unknown) => runAs(token, () => (callback as (v: unknown) => unknown)(value));
+  return (value: unknown) => runAs(token, () => askedAsNow((callback as Told)(value)));
 }
 
 /** As `carrying`, for a function that gets what was thrown. */
@@ -348,9 +358,58 @@ function catching(callback: unknown, token: number): unknown {
   if (isAside(token)) return nothing;
   return (value: unknown) => {
     caught(value);
-    return runAs(token, () => (callback as (v: unknown) => unknown)(value));
+    return runAs(token, () => askedAsNow((callback as Told)(value)));
   };
 }
+
+/** Whether looking for a value's `then`, as the runtime does, runs code of a flow. */
+function hidesCode(value: object): boolean {
+  for (let at: object | null = value; at !== null; at = getPrototypeOf(at) as object | null) {
+    if (native.isProxy(at)) return true;
+    const found = getOwnPropertyDescriptor(at, 'then');
+    if (found) return found.get !== undefined;
+  }
+  return false;
+}
+
+/**
+ * What a promise is given in place of a value with a `then` of its own: the runtime looks for that and calls it later,
+ * as nobody, so both are done as the code that runs now.
+ */
+function askedAsNow(value: unknown): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null || current === LOAD) return value;
+  if (!native.isProxy(value) && PLAIN.includes(getPrototypeOf(value)) && !hasOwn(value, 'then')) return value;
+  const code = current;
+  let then: unknown;
+  try {
+    then = (value as { then?: unknown }).then;
+  } catch (error) {
+    return {
+      get then(): never {
+        throw error;
+      },
+    };
+  }
+  if (then === Promise.prototype.then) return value;
+  if (typeof then !== 'function') return hidesCode(value) ? own(nativeResolve.call(Promise, value), code) : value;
+  return {
+    then: (keep: Told, fail: Told): void => {
+      if (!isAside(code)) runAs(code, () => apply(then, value, [keep, fail]) as unknown);
+    },
+  };
+}
+
+/** As `Promise.resolve` of `maker`, which takes a promise that `maker` made as it is. */
+function promised(maker: PromiseConstructor, value: unknown): Promise<unknown> {
+  const asked = askedAsNow(value);
+  const isMade = asked !== value && value instanceof Promise && value.constructor === maker;
+  return nativeResolve.call(maker, isMade ? value : asked) as Promise<unknown>;
+}
+
+// `Promise.all` and its relatives ask this, too.
+Promise.resolve = function resolve(this: PromiseConstructor, value?: unknown) {
+  return promised(this, value);
+} as typeof Promise.resolve;
 
 function codeOf(promise: object): number {
   return (promise as { [owner]?: number })[owner] ?? current;

@@ -3,32 +3,16 @@
 // Evaluated by itself before any bundle, because bundles are lowered to no native async functions. Must not:
 // run a line of a flow without having said as which block.
 
-({ currentCode, enter, leave, own, isProxy, isAside }) => {
-  const asPromise = Promise.resolve.bind(Promise);
-  const { getPrototypeOf, getOwnPropertyDescriptor, hasOwn } = Object;
-  const PLAIN = [Object.prototype, Array.prototype, Promise.prototype];
+({ currentCode, enter, leave, askedAsNow, promised, isAside }) => {
+  const { Promise } = globalThis;
 
   const isObject = (value) => (typeof value === 'object' && value !== null) || typeof value === 'function';
-
-  /** Whether looking for a value's `then`, as the runtime does, runs code of a flow. */
-  function hidesCode(value) {
-    if (!isProxy(value) && PLAIN.includes(getPrototypeOf(value)) && !hasOwn(value, 'then')) return false;
-    for (let at = value; at !== null; at = getPrototypeOf(at)) {
-      if (isProxy(at)) return true;
-      const found = getOwnPropertyDescriptor(at, 'then');
-      if (found) return found.get !== undefined;
-    }
-    return false;
-  }
 
   /** The next part of a lowered function, with all that is looked up of what it waits for or returns. */
   function step(parts, isKept, told) {
     const part = isKept ? parts.next(told) : parts.throw(told);
     const { value } = part;
-    if (!isObject(value)) return part;
-    if (!part.done) part.value = asPromise(value);
-    // Whoever takes this promise's answer over looks at it once more, and does so as its owner.
-    else if (hidesCode(value)) part.value = own(asPromise(value), currentCode());
+    if (isObject(value)) part.value = part.done ? askedAsNow(value) : promised(Promise, value);
     return part;
   }
 
