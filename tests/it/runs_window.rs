@@ -195,6 +195,8 @@ fn selected_runs_are_verified_exported_and_deleted_with_their_session() {
     window.wait_for_text(&hook("delete-runs-about"), "2 runs that are not selected are deleted as well");
     assert_eq!(window.violations(), Vec::<String>::new());
     window.click(&hook("do-delete-runs"));
+    // The list is empty as soon as the sessions are gone, while the sheet still covers it.
+    window.wait_for_none(&hook("delete-runs-sheet"));
     window.click(&format!("{} button", hook("runs-none")));
     until_runs(&window, &["six", "two", "one"]);
     assert_eq!(place.get("check --data")["ok"], json!(true));
