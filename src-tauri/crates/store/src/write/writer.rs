@@ -33,7 +33,7 @@ use connection::{CommitVersion, WritingConnection};
 pub(crate) use handle::WriterHandle;
 use inbox::{Inbox, MAX_BATCH_BYTES, Message};
 use indexer::{Indexer, Unindexed};
-use wal_checkpoint::WalCheckpointer;
+use wal_checkpoint::{WalCheckpointer, WalSize};
 
 /// If the last commit took less, a thread that waits for the next one commits it itself. Waking another thread takes
 /// about a third of this.
@@ -55,6 +55,10 @@ struct CommitQueue {
     wake: Condvar,
     /// Held by the thread that takes messages out of the inbox until they are committed: this keeps their order.
     serving: Mutex<()>,
+    /// Held by the checkpointer until it has the connection, and taken before each commit: commits that never pause
+    /// would keep it waiting on a busy machine. Never taken by a thread that holds the connection.
+    turn: Mutex<()>,
+    wal_size: Arc<WalSize>,
     connection: Mutex<WritingConnection>,
     commit_version: Arc<CommitVersion>,
     /// Whether the last transaction took less than [`MAX_INLINE_COMMIT`].
@@ -152,24 +156,27 @@ impl CommitQueue {
         let _serving = lock(&self.serving);
         // Prepared before the connection is taken, because other threads ask it for the read version meanwhile.
         let batches = self.take_batches();
+        self.wal_size.wait_if_far_too_long();
+        drop(lock(&self.turn));
         let mut connection = lock(&self.connection);
         if !batches.is_empty() {
             self.commit(&mut connection, batches, false);
         } else if let Some(message) = self.pop_if(|_| true) {
             connection.handle(message);
         }
-        connection.wal_size.request_if_due();
+        self.wal_size.request_if_due();
     }
 
     /// As [`serve`](Self::serve), but only appends, and not if another process holds the write lock: the caller's
     /// thread has other requests. The caller holds `serving`.
     fn serve_inline(&self) {
         self.recover_from_panic(|| {
-            // A checkpoint may hold it for a while.
-            let Some(mut connection) = try_lock(&self.connection) else { return };
+            // A checkpoint may hold it for a while, or wait for it.
+            let is_wanted = self.wal_size.is_far_too_long() || try_lock(&self.turn).is_none();
+            let Some(mut connection) = (!is_wanted).then(|| try_lock(&self.connection)).flatten() else { return };
             if connection.begin_if_free() {
                 self.commit(&mut connection, self.take_batches(), true);
-                connection.wal_size.request_if_due();
+                self.wal_size.request_if_due();
             }
         });
     }
@@ -251,6 +258,8 @@ impl Writer {
             inbox: Mutex::default(),
             wake: Condvar::new(),
             serving: Mutex::default(),
+            turn: Mutex::default(),
+            wal_size: wal_size.clone(),
             connection: Mutex::new(connection),
             commit_version,
             commits_inline,
