@@ -21,8 +21,8 @@ use crate::row::error::OpenError;
 const CHECKPOINT_PAGES: u32 = 2_000;
 /// From this many pages on, writers wait for the checkpoint.
 const MAX_WAL_PAGES: u32 = 4 * CHECKPOINT_PAGES;
-/// From this many pages on, each commit waits while a checkpoint is under way: the disk may be so slow that the log would
-/// grow by more than is checkpointed.
+/// From this many pages on, each commit waits while a checkpoint is under way: the disk may be so slow that the log
+/// would grow by more than is checkpointed.
 const FAR_TOO_MANY_PAGES: u32 = 2 * MAX_WAL_PAGES;
 /// How long they wait for readers that use old pages, and a commit for a checkpoint that is under way.
 const READER_WAIT: Duration = Duration::from_millis(25);
@@ -224,8 +224,8 @@ fn checkpoint(connection: &Connection, queue: &CommitQueue, wal_size: &WalSize) 
     }
 }
 
-/// Checkpoints the whole log with all writers blocked; the next commit restarts it. The caller keeps the writers of this
-/// process waiting; while another process checkpoints, they go on waiting, so that it gets the write lock.
+/// Checkpoints the whole log with all writers blocked; the next commit restarts it. The caller keeps the writers of
+/// this process waiting; while another process checkpoints, they go on waiting, so that it gets the write lock.
 fn checkpoint_and_restart(connection: &Connection) -> rusqlite::Result<bool> {
     let begun = Instant::now();
     loop {
@@ -238,8 +238,8 @@ fn checkpoint_and_restart(connection: &Connection) -> rusqlite::Result<bool> {
     }
 }
 
-/// Waits for the write lock and for readers of old pages. Writers that never pause leave the lock free only for a moment
-/// at a time, so it is asked for often.
+/// Waits for the write lock and for readers of old pages. Writers that never pause leave the lock free only for a
+/// moment at a time, so it is asked for often.
 fn wait_for_lock(asked: i32) -> bool {
     std::thread::sleep(LOCK_PAUSE);
     LOCK_PAUSE * asked.unsigned_abs() < READER_WAIT
@@ -257,7 +257,8 @@ fn wait_for_other(connection: &Connection, wal_size: &WalSize) -> rusqlite::Resu
     Ok(())
 }
 
-/// Checkpoints the pages that no reader needs. Returns how many are left; nothing if another connection is checkpointing.
+/// Checkpoints the pages that no reader needs. Returns how many are left; nothing if another connection is
+/// checkpointing.
 fn checkpoint_passively(connection: &Connection) -> rusqlite::Result<Option<u32>> {
     connection.query_row("PRAGMA wal_checkpoint(PASSIVE)", (), |row| {
         let (busy, wal_size, checkpointed): (i64, i64, i64) = (row.get(0)?, row.get(1)?, row.get(2)?);
