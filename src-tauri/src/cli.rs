@@ -14,7 +14,7 @@ use engine::views::history::Limit;
 use runner::{Consent, Durability, Fault, OpenOptions, SearchQuery, SessionQuery, Workspace};
 use serde_json::{Value, json};
 
-use crate::terminal::{harmless, lost, print, tell};
+use crate::terminal::{harmless, lost, print, print_help, tell};
 use crate::{left_out, print, runs};
 pub use args::Cli;
 use args::{Command, Global, Run, Trigger};
@@ -68,13 +68,7 @@ pub fn main(open: fn(Cli) -> ExitCode) -> ExitCode {
     let thread = std::thread::Builder::new().name("command".to_owned()).stack_size(STACK);
     let thread = thread.spawn(|| answer(cli.global.json, dispatch(cli)));
     match thread.map(std::thread::JoinHandle::join) {
-        Ok(Ok(code)) => match lost() {
-            None => code,
-            Some(why) => {
-                tell(&format!("flowglass: the result could not be written whole: {why}"));
-                ExitCode::from(exit::FAILURE)
-            }
-        },
+        Ok(Ok(code)) => if_written(code),
         // A panic has said what it was.
         Ok(Err(_)) => ExitCode::from(exit::FAILURE),
         Err(error) => {
@@ -82,6 +76,13 @@ pub fn main(open: fn(Cli) -> ExitCode) -> ExitCode {
             ExitCode::from(exit::FAILURE)
         }
     }
+}
+
+/// Returns the exit code of a command, or that of a failure if its result could not be written.
+fn if_written(code: ExitCode) -> ExitCode {
+    let Some(why) = lost() else { return code };
+    tell(&format!("flowglass: the result could not be written whole: {why}"));
+    ExitCode::from(exit::FAILURE)
 }
 
 /// Says what came of what was asked.
@@ -126,14 +127,14 @@ impl From<Fault> for Stop {
     }
 }
 
-/// Clap's own message; with `--json` also a document on stdout.
+/// Clap's own message; with `--json` also a document on stdout. Help and the version are results.
 fn usage(error: &clap::Error) -> ExitCode {
-    let wrong = error.use_stderr();
+    if !error.use_stderr() {
+        print_help(error);
+        return if_written(ExitCode::SUCCESS);
+    }
     // Printing fails only when nobody reads.
     let _ = error.print();
-    if !wrong {
-        return ExitCode::SUCCESS;
-    }
     if std::env::args_os().any(|arg| arg == "--json") {
         let text = error.to_string();
         // The first paragraph says what is wrong; which arguments are missing stands on lines of their own.

@@ -53,6 +53,15 @@ pub(crate) fn print(text: &str) {
     }
 }
 
+/// Writes help, or the version, as a result. On a terminal it has colors.
+pub(crate) fn print_help(help: &clap::Error) {
+    if stdout().is_terminal() {
+        let _ = help.print();
+    } else {
+        print(&help.render().to_string());
+    }
+}
+
 /// Why a part of the result could not be written, as on a full disk.
 pub(crate) fn lost() -> Option<&'static str> {
     LOST.get().map(String::as_str)

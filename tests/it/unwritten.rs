@@ -62,3 +62,19 @@ fn a_result_that_is_not_written_whole_is_a_failure() {
         assert!(told.contains("the result could not be written whole: No space left on device"), "{line}: {told}");
     }
 }
+
+/// They ended with 0, and a script took an empty text for the version.
+#[test]
+fn help_that_is_not_written_is_a_failure() {
+    let place = Place::new();
+    for line in ["--help", "--version", "help", "help run", "run --help", "verify -h", "-V"] {
+        let cut = command(&place, line).stdout(full()).output().expect("it runs");
+        let told = String::from_utf8_lossy(&cut.stderr);
+        assert_eq!(cut.status.code(), Some(1), "{line}: {told}");
+        assert!(told.contains("the result could not be written whole: No space left on device"), "{line}: {told}");
+        let whole = command(&place, line).output().expect("it runs");
+        assert_eq!(whole.status.code(), Some(0), "{line}");
+        assert!(!whole.stdout.is_empty() && !whole.stdout.contains(&0x1b), "{line}");
+        assert!(whole.stderr.is_empty(), "{line}: {}", String::from_utf8_lossy(&whole.stderr));
+    }
+}
