@@ -3,7 +3,7 @@
 //! The limit of these tests is far longer than a test waits, so that only a cancel can end the code.
 
 use serde_json::{Value, json};
-use tests::bench::Place;
+use tests::bench::{Place, program};
 use tests::going::Going;
 use tests::processes::Processes;
 
@@ -63,6 +63,45 @@ fn a_signal_ends_a_replay_that_does_not_yield_and_it_has_no_verdict() {
             assert_eq!((&found["results"], &found["missing"]), (&json!([]), &json!([name])), "{code}\n{ended}");
         }
     }
+}
+
+/// Waits until the process that loads a file of this one has computed for as long as no file here takes.
+fn until_its_load_loops(place: &Place, going: &Going) {
+    place.until("the file loops", |_| {
+        let loading = Processes::of(going.id(), &program())?;
+        (loading.program_ms() > 2_500.0).then_some(())
+    });
+}
+
+/// It waited for the limit of the load.
+#[test]
+fn a_signal_ends_a_load_that_does_not_yield_and_no_run_has_a_verdict() {
+    let place = place(600_000);
+    place.write("flows/main.ts", format!("{FLOW}\nfor (;;) {{}}\n"));
+    for (line, name) in [("verify", "r"), ("verify r.run", "r.run"), ("verify --flow main", "r")] {
+        let verify = place.start(line);
+        until_its_load_loops(&place, &verify);
+        verify.signal("INT");
+        let ended = verify.ended();
+        assert_eq!(ended.code, Some(1), "{line}\n{ended}");
+        let found = ended.json();
+        assert_eq!((&found["results"], &found["missing"]), (&json!([]), &json!([name])), "{line}\n{ended}");
+    }
+    // Nothing is kept of the load that was ended.
+    place.write("flows/main.ts", FLOW);
+    assert_eq!(place.get("verify --all")["same"], 1);
+}
+
+#[test]
+fn a_save_ends_the_round_whose_load_does_not_yield() {
+    let place = place(600_000);
+    place.write("flows/main.ts", format!("{FLOW}\nfor (;;) {{}}\n"));
+    let watch = place.start("verify --watch --all");
+    until_its_load_loops(&place, &watch);
+    place.write("flows/main.ts", FLOW);
+    watch.until_it_prints("the round after the save", |round| round["same"] == 1);
+    watch.signal("INT");
+    watch.ended();
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use script::{Bundle, BundleReply, BundleRequest, Bundler, FlowDescription, LoadError, LoadErrorKind, PARSER_STACK};
 
@@ -35,6 +35,8 @@ pub fn serve_bundles() -> std::io::Result<()> {
 
 /// How long a child may say nothing.
 const MAX_SILENCE: Duration = Duration::from_secs(60);
+/// How often it is checked whether loading was cancelled.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// The result for a file.
 pub(crate) struct Bundled {
@@ -186,10 +188,13 @@ impl Worker {
         let _ = self.requests.as_mut().map(|requests| requests.write_all(&line).and_then(|()| requests.flush()));
         loop {
             let evaluation = if bundle.is_some() { loading.limits.yield_ms } else { 0 };
-            match self.replies.recv_timeout(MAX_SILENCE + Duration::from_millis(evaluation)) {
+            match self.reply(MAX_SILENCE + Duration::from_millis(evaluation), loading.is_cancelled) {
                 Ok(BundleReply::Reads(path)) => drop(reads.insert(path)),
                 Ok(BundleReply::Bundled(made)) => *bundle = Some(made),
                 Ok(BundleReply::Done(result)) => return Ok((result, self)),
+                Err(RecvTimeoutError::Timeout) if (loading.is_cancelled)() => {
+                    return Err(lost("loading was cancelled".to_owned()));
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     return Err(lost(format!(
                         "the parser said nothing for {} s and was ended: the file, or one that it imports, is too \
@@ -198,6 +203,22 @@ impl Worker {
                     )));
                 }
                 Err(RecvTimeoutError::Disconnected) => return Err(self.ended(bundle.is_some())),
+            }
+        }
+    }
+
+    /// Waits for a reply: at most this long, and no longer once loading is cancelled.
+    fn reply(
+        &self,
+        silence: Duration,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Result<BundleReply, RecvTimeoutError> {
+        let until = Instant::now() + silence;
+        loop {
+            let left = until.saturating_duration_since(Instant::now());
+            match self.replies.recv_timeout(left.min(LOOK)) {
+                Err(RecvTimeoutError::Timeout) if !left.is_zero() && !is_cancelled() => {}
+                reply => return reply,
             }
         }
     }
@@ -252,7 +273,8 @@ mod tests {
         let mut process = BundleProcess::new(Some(Path::new("/bin/false")));
         let env = serde_json::json!({});
         let (limits, program) = (script::Limits::default(), None);
-        let loading = Loading { workspace: &dir, folders: None, cache: &dir, limits, env: &env, program };
+        let is_cancelled = &|| false;
+        let loading = Loading { workspace: &dir, folders: None, cache: &dir, limits, env: &env, program, is_cancelled };
         for name in ["a.ts", "b.ts"] {
             std::fs::write(dir.join(name), "export default 1;\n").unwrap();
             let error = process.bundle(&loading, &dir.join(name)).bundle.unwrap_err();
@@ -260,5 +282,35 @@ mod tests {
             assert!(error.message.contains("the parser ended abnormally"), "{error}");
             assert!(process.child.is_none());
         }
+    }
+
+    /// A child that loads a file which never ends is ended when loading is cancelled.
+    #[cfg(unix)]
+    #[test]
+    fn a_cancelled_load_ends_its_child() {
+        let folder = tempfile::tempdir().unwrap();
+        let dir = std::fs::canonicalize(folder.path()).unwrap();
+        let program = dir.join("silent");
+        // By another process: a program cannot be started while this one may still have it open.
+        let write = "printf '#!/bin/sh\\nexec sleep 1000\\n' > \"$0\" && chmod 700 \"$0\"";
+        assert!(Command::new("sh").args(["-c", write]).arg(&program).status().unwrap().success());
+        std::fs::write(dir.join("a.ts"), "export default 1;\n").unwrap();
+        let asked = std::sync::atomic::AtomicUsize::new(0);
+        let is_cancelled = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 1;
+        let env = serde_json::json!({});
+        let (limits, cache) = (script::Limits::default(), dir.join("cache"));
+        let loading = Loading {
+            workspace: &dir,
+            folders: None,
+            cache: &cache,
+            limits,
+            env: &env,
+            program: Some(&program),
+            is_cancelled: &is_cancelled,
+        };
+        let catalogue = Mutex::new(crate::catalogue::Catalogue::default());
+        crate::catalogue::loading::load_all(&catalogue, vec![dir.join("a.ts")], &loading);
+        let rows = crate::core::sync::lock(&catalogue).rows(&dir).unwrap();
+        assert!(rows.is_empty() && !cache.exists(), "a cancelled load leaves nothing");
     }
 }

@@ -30,6 +30,8 @@ pub(crate) struct Loading<'w> {
     pub(crate) env: &'w serde_json::Value,
     /// The program that bundles; in this process without one.
     pub(crate) program: Option<&'w Path>,
+    /// Whether nobody waits for the files any more: what is being loaded is ended, and nothing is known of it.
+    pub(crate) is_cancelled: &'w (dyn Fn() -> bool + Sync),
 }
 
 /// What a file came to: its bundle, and the flows in it.
@@ -56,7 +58,7 @@ pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loadin
         let mut process = BundleProcess::new(loading.program);
         loop {
             let Some(file) = crate::core::sync::lock(&files).next() else { return };
-            let entry = load(&mut process, &file, loading);
+            let Some(entry) = load(&mut process, &file, loading) else { return };
             crate::core::sync::lock(catalogue).insert(file, entry);
         }
     };
@@ -70,15 +72,16 @@ pub(crate) fn load_all(catalogue: &Mutex<Catalogue>, files: Vec<PathBuf>, loadin
 }
 
 pub(crate) fn is_current(inputs: &[(PathBuf, String)]) -> bool {
-    inputs.iter().all(|(file, hash)| hash_of(file).is_some_and(|now| now == *hash))
+    inputs.iter().all(|(file, hash)| hash_of(file) == *hash)
 }
 
-/// The hash of a file's content; of a folder, that of the names in it.
-pub(crate) fn hash_of(file: &Path) -> Option<String> {
+/// The hash of a file's content; of a folder, that of the names in it; nothing of a file that does not exist.
+pub(crate) fn hash_of(file: &Path) -> String {
     if let Some(listing) = script::listing(file) {
-        return Some(blake3::hash(listing.as_bytes()).to_hex().to_string());
+        return blake3::hash(listing.as_bytes()).to_hex().to_string();
     }
-    ordinary_files::read(file, ordinary_files::FILE_BYTES).ok().map(|bytes| blake3::hash(&bytes).to_hex().to_string())
+    let bytes = ordinary_files::read(file, ordinary_files::FILE_BYTES);
+    bytes.map_or_else(|_| String::new(), |bytes| blake3::hash(&bytes).to_hex().to_string())
 }
 
 pub(super) fn cache_file(cache: &Path, file: &Path) -> PathBuf {
@@ -136,22 +139,29 @@ pub(crate) fn keep(cache: &Path, file: &Path, content: &impl Serialize) -> std::
     Ok(())
 }
 
-/// Loads a file anew, and puts what came of it into the cache.
-fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Entry {
+/// Loads a file anew, and puts what came of it into the cache. `None` if loading was cancelled.
+fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Option<Entry> {
+    if (loading.is_cancelled)() {
+        return None;
+    }
     let began = Instant::now();
     let Fresh { result, reads, ended_by } = load_fresh(process, file, loading);
+    // The result may be that the child was ended.
+    if (loading.is_cancelled)() {
+        return None;
+    }
     let ms = began.elapsed().as_millis() as u64;
     match &result {
         Ok(_) => tracing::info!(file = %file.display(), ms, "flow loaded"),
         Err(error) => tracing::warn!(file = %file.display(), ms, %error, "flow does not load"),
     }
-    let inputs: Vec<_> = reads.iter().filter_map(|input| Some((input.clone(), hash_of(input)?))).collect();
+    let inputs: Vec<_> = reads.iter().map(|input| (input.clone(), hash_of(input))).collect();
     if let Some(ended) = ended_by.and_then(|signal| Ended::keep(loading, file, signal, &inputs)) {
-        return Entry::held_back(ended);
+        return Some(Entry::held_back(ended));
     }
     if inputs.is_empty() {
         // It was not even bundled: a repaired import elsewhere may mend it, so it is tried again.
-        return Entry { error: result.err(), ..Entry::default() };
+        return Some(Entry { error: result.err(), ..Entry::default() });
     }
     let cached = Cached { version: loading.version(), inputs: inputs.clone(), result };
     // A machine under load may be why a parser ended, so that is forgotten with this process.
@@ -159,7 +169,7 @@ fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> 
         // A cache that cannot be written costs time, not correctness.
         let _ = keep(loading.cache, &cache_file(loading.cache, file), &cached);
     }
-    entry(loading, file, cached.result, inputs)
+    Some(entry(loading, file, cached.result, inputs))
 }
 
 /// What came of loading a file that was not cached.

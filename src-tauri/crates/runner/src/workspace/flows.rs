@@ -68,10 +68,22 @@ impl Workspace {
 
     /// Reads the catalogue when everything is loaded.
     pub(super) fn with_catalogue<R>(&self, read: impl FnOnce(&Catalogue) -> Result<R, Fault>) -> Result<R, Fault> {
+        self.with_catalogue_unless(&|| false, read)
+    }
+
+    /// As [`with_catalogue`](Self::with_catalogue); fails, and ends what is being loaded, once this is cancelled.
+    pub(super) fn with_catalogue_unless<R>(
+        &self,
+        is_cancelled: &(dyn Fn() -> bool + Sync),
+        read: impl FnOnce(&Catalogue) -> Result<R, Fault>,
+    ) -> Result<R, Fault> {
         self.check_trusted()?;
         let loading = lock(&self.loads.current);
-        self.load()?;
+        self.load(is_cancelled)?;
         drop(loading);
+        if is_cancelled() {
+            return Err(Fault::refused("cancelled while flows were loaded"));
+        }
         read(&lock(&self.catalogue))
     }
 
@@ -96,8 +108,8 @@ impl Workspace {
         self.dir.join(".flowglass/cache")
     }
 
-    fn load(&self) -> Result<(), Fault> {
-        self.loading(|loading| {
+    fn load(&self, is_cancelled: &(dyn Fn() -> bool + Sync)) -> Result<(), Fault> {
+        self.loading_unless(is_cancelled, |loading| {
             let stale = lock(&self.catalogue).look(loading)?;
             load_all(&self.catalogue, stale, loading);
             Ok(())
@@ -121,7 +133,7 @@ impl Workspace {
             };
             let before = rows();
             // Notify only on change: listeners ask for the flows again on every notice, which would loop.
-            if workspace.load().is_ok() && rows() != before {
+            if workspace.load(&|| false).is_ok() && rows() != before {
                 workspace.notices.tell(&Notice::Flows { workspace: workspace.name.clone() });
             }
         };
@@ -137,6 +149,10 @@ impl Workspace {
     }
 
     fn loading<R>(&self, work: impl FnOnce(&Loading<'_>) -> R) -> R {
+        self.loading_unless(&|| false, work)
+    }
+
+    fn loading_unless<R>(&self, is_cancelled: &(dyn Fn() -> bool + Sync), work: impl FnOnce(&Loading<'_>) -> R) -> R {
         work(&Loading {
             workspace: &self.dir,
             folders: self.config.flows.as_deref(),
@@ -144,6 +160,7 @@ impl Workspace {
             limits: self.config.script_limits(),
             env: &self.config.flow_env(),
             program: self.bundler.as_deref(),
+            is_cancelled,
         })
     }
 

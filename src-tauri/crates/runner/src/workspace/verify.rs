@@ -141,7 +141,7 @@ impl Workspace {
             remove_leftovers_beside(&query.files, RUN_FILE_END);
         }
         let jobs = if query.files.is_empty() {
-            self.selected_requests(query)?
+            self.selected_requests(query, cancel)?
         } else {
             query.files.iter().cloned().map(Job::File).collect()
         };
@@ -150,7 +150,10 @@ impl Workspace {
         let workers = query.jobs.map_or_else(cores, |jobs| jobs as usize);
         let of = jobs.len() as u32;
         // Once a batch: it looks at all files of the folder, and two runs are held against the same code.
-        let flows = FlowsOfBatch::new(|kind: &str| self.with_catalogue(|catalogue| catalogue.find_as_it_is(kind)));
+        let is_cancelled = || cancel.is_cancelled();
+        let flows = FlowsOfBatch::new(|kind: &str| {
+            self.with_catalogue_unless(&is_cancelled, |catalogue| catalogue.find_as_it_is(kind))
+        });
         batch(
             &jobs,
             &Bounds { weight: &Job::weight, most_weight: MOST_BYTES_AT_ONCE, ..Bounds::workers(workers) },

@@ -79,7 +79,7 @@ impl ProbedCode {
 #[derive(Serialize, Deserialize)]
 struct Cached {
     version: String,
-    /// The files on the disk that are a part of it: packages.
+    /// The files on the disk that are a part of it, such as packages, or decide how imports are found.
     inputs: Vec<(PathBuf, String)>,
     bundle: Arc<Bundle>,
 }
@@ -130,7 +130,7 @@ impl Workspace {
                     code.code.sources.iter().filter(stored).any(|source| self.dir.join(&source.file) == *path)
                 };
                 let others = bundle.inputs.iter().filter(|path| !is_stored(path));
-                let inputs = others.filter_map(|path| Some((path.clone(), hash_of(path)?))).collect();
+                let inputs = others.map(|path| (path.clone(), hash_of(path))).collect();
                 let cached = Cached { version: script::version(), inputs, bundle: Arc::new(bundle) };
                 // What cannot be kept is made again.
                 let _ = keep(&folder, &file, &cached);

@@ -10,12 +10,17 @@ use store::{RanCode, RequestQuery};
 use super::{Basis, Job, VerifyQuery, Workspace};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
+use crate::run::batch::Cancel;
 use crate::views::{RequestRow, Verdict, VerifiedRun};
 
 impl Workspace {
     /// The jobs of a query for requests, newest first.
-    pub(super) fn selected_requests(&self, query: &VerifyQuery) -> Result<Vec<Job>, Fault> {
-        let mut rows = self.rows_to_verify(query)?;
+    ///
+    /// If it is cancelled, the flows that are not loaded by then count as flows that do not load; no job is begun.
+    pub(super) fn selected_requests(&self, query: &VerifyQuery, cancel: &Cancel) -> Result<Vec<Job>, Fault> {
+        let is_cancelled = || cancel.is_cancelled();
+        let find = |kind: &str| self.with_catalogue_unless(&is_cancelled, |catalogue| catalogue.find_as_it_is(kind));
+        let mut rows = self.rows_to_verify(query, cancel)?;
         if query.requests.is_empty() && query.session.is_some() {
             // Samples ran code that was tried. Without a session none was selected.
             let sampled = self.store.sampled().map_err(Fault::internal)?;
@@ -34,9 +39,7 @@ impl Workspace {
                 jobs.push(Job::Known(Box::new(run)));
                 continue;
             }
-            let flow = flows.entry(row.flow.clone());
-            let flow =
-                flow.or_insert_with(|| self.with_catalogue(|catalogue| catalogue.find_as_it_is(&row.flow))).clone();
+            let flow = flows.entry(row.flow.clone()).or_insert_with(|| find(&row.flow)).clone();
             let settled = match &flow {
                 Ok(flow) if !query.all && !is_running(&row) => {
                     let mut is_of_flow = |hash: &String| {
@@ -64,7 +67,7 @@ impl Workspace {
         Ok(jobs)
     }
 
-    fn rows_to_verify(&self, query: &VerifyQuery) -> Result<Vec<RequestRow>, Fault> {
+    fn rows_to_verify(&self, query: &VerifyQuery, cancel: &Cancel) -> Result<Vec<RequestRow>, Fault> {
         if !query.requests.is_empty() {
             return query.requests.iter().map(|request| self.request(request)).collect();
         }
@@ -77,7 +80,7 @@ impl Workspace {
         let mut rows = self.requests(selected)?;
         if let Some(flow) = query.flow.as_ref().filter(|_| rows.is_empty()) {
             // A mistyped name must be an error: an empty result looks like success.
-            self.with_catalogue(|catalogue| catalogue.find(flow))?;
+            self.with_catalogue_unless(&|| cancel.is_cancelled(), |catalogue| catalogue.find(flow))?;
         }
         // Running and foreign requests are judged (as not comparable) only if they are named.
         let is_comparable = |row: &RequestRow| !is_running(row) && row.received_from.is_none();
