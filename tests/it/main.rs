@@ -169,6 +169,7 @@ mod try_honest;
 mod try_out;
 mod try_told;
 mod try_window;
+mod ts_settings;
 mod unwritten;
 mod values;
 mod verify;

@@ -69,7 +69,8 @@ pub struct Bundle {
     pub map: String,
     /// blake3 of the code, and of the author's files that it was made from.
     pub hash: String,
-    /// The files it was made from, for a file watcher; and folders, where each file in them belongs to it.
+    /// The files it was made from, for a file watcher; folders, where each file in them belongs to it; and settings files
+    /// that do not exist and would be read if they did.
     pub inputs: Vec<PathBuf>,
 }
 
@@ -125,7 +126,8 @@ pub(crate) async fn bundle_form(
     import_rules.check_packages_above(file)?;
     let project = AgentProject::of(file);
     let folders = project.iter().flat_map(|project| project.folders.iter());
-    let inputs = import_rules.settings.read.iter().chain(folders).cloned().collect();
+    let settings = &import_rules.settings;
+    let inputs = settings.read.iter().chain(&settings.absent).chain(folders).cloned().collect();
     let seen = Seen { inputs, ..Seen::default() };
     let seen = Arc::new(Mutex::new(seen));
     let options = BundlerOptions {

@@ -87,6 +87,8 @@ pub(crate) struct TsSettings {
     pub(crate) read: Vec<PathBuf>,
     /// What they extend and is not read, because it leads out of the workspace or is not installed.
     pub(crate) unread: Vec<PathBuf>,
+    /// Files that do not exist, and would be read instead of one of the others or in addition if they did.
+    pub(crate) absent: Vec<PathBuf>,
     /// The patterns of `paths`, and their targets.
     paths: Vec<(String, Vec<PathBuf>)>,
     workspace: PathBuf,
@@ -97,11 +99,15 @@ impl TsSettings {
     pub(crate) fn find(workspace: &Path, flow: &Path) -> Result<TsSettings, LoadError> {
         let mut settings = TsSettings { workspace: workspace.to_owned(), ..TsSettings::default() };
         let folders = flow.ancestors().skip(1).take_while(|folder| folder.starts_with(workspace));
-        let files = folders.map(|folder| folder.join("tsconfig.json"));
-        if let Some(file) = files.into_iter().find(|file| std::fs::symlink_metadata(file).is_ok()) {
+        for file in folders.map(|folder| folder.join("tsconfig.json")) {
+            if std::fs::symlink_metadata(&file).is_err() {
+                settings.absent.push(file);
+                continue;
+            }
             settings.add(workspace, &file)?;
             // The bundler would read all of it. Without the file, `mapped` gives what is known of its paths.
             settings.file = Some(file).filter(|_| settings.unread.is_empty());
+            break;
         }
         Ok(settings)
     }
@@ -167,7 +173,10 @@ impl TsSettings {
             match std::fs::symlink_metadata(&target) {
                 Ok(_) => self.add(workspace, &target)?,
                 // The bundler would fail without it.
-                Err(_) => self.unread.push(target),
+                Err(_) => {
+                    self.absent.push(target.clone());
+                    self.unread.push(target);
+                }
             }
         }
         Ok(())
@@ -183,10 +192,10 @@ impl TsSettings {
                 self.unread.push(target);
                 return Ok(());
             }
-            settings_file(&target)
+            self.settings_file(&target)
         } else {
-            let inside = folder.ancestors().take_while(|folder| folder.starts_with(workspace));
-            inside.map(|folder| folder.join("node_modules").join(named)).find_map(|target| settings_file(&target))
+            let mut inside = folder.ancestors().take_while(|folder| folder.starts_with(workspace));
+            inside.find_map(|folder| self.settings_file(&folder.join("node_modules").join(named)))
         };
         if found.is_none() && !is_path {
             self.unread.push(PathBuf::from(named));
@@ -207,13 +216,19 @@ impl TsSettings {
         }
         self.add(workspace, &target)
     }
-}
 
-/// Returns the file that an `extends` refers to: the path itself, with `.json`, or the `tsconfig.json` in it.
-fn settings_file(target: &Path) -> Option<PathBuf> {
-    let with_ending = PathBuf::from(format!("{}.json", target.display()));
-    let all = [target.to_owned(), with_ending, target.join("tsconfig.json")];
-    all.into_iter().find(|file| std::fs::metadata(file).is_ok_and(|about| !about.is_dir()))
+    /// Returns the file that an `extends` refers to: the path itself, with `.json`, or the `tsconfig.json` in it.
+    fn settings_file(&mut self, target: &Path) -> Option<PathBuf> {
+        let with_ending = PathBuf::from(format!("{}.json", target.display()));
+        for file in [target.to_owned(), with_ending, target.join("tsconfig.json")] {
+            match std::fs::metadata(&file) {
+                Ok(about) if about.is_dir() => {}
+                Ok(_) => return Some(file),
+                Err(_) => self.absent.push(file),
+            }
+        }
+        None
+    }
 }
 
 /// Returns the message for an import that leads out of the workspace.
