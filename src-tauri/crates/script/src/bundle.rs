@@ -22,6 +22,7 @@ pub(crate) mod importers;
 mod kept_state;
 pub(crate) mod lines;
 pub(crate) mod literals;
+pub(crate) mod lowering;
 pub(crate) mod makers;
 pub(crate) mod marks;
 pub(crate) mod modules;
@@ -34,6 +35,7 @@ pub(crate) mod parsed;
 pub(crate) mod printed;
 pub(crate) mod probes;
 pub(crate) mod project_files;
+mod refused_imports;
 pub(crate) mod sites;
 pub(crate) mod statements;
 pub(crate) mod texts;
@@ -42,11 +44,12 @@ mod unplaced;
 mod wrappers;
 pub(crate) mod zod;
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use rolldown::{Bundler, BundlerOptions, BundlerTransformOptions, InputItem, OutputFormat, Platform, SourceMapType};
-use rolldown_common::{InnerOptions, ModuleSideEffects, Output, TreeshakeOptions};
+use rolldown_common::{DecoratorOptions, InnerOptions, ModuleSideEffects, Output, TreeshakeOptions};
 use serde::{Deserialize, Serialize};
 
 use crate::bundle::agent_project::AgentProject;
@@ -127,6 +130,7 @@ pub(crate) async fn bundle_form(
     let project = AgentProject::of(file);
     let folders = project.iter().flat_map(|project| project.folders.iter());
     let settings = &import_rules.settings;
+    let lowers_decorators = settings.file.is_none() && settings.lowers_decorators();
     let inputs = settings.read.iter().chain(&settings.absent).chain(folders).cloned().collect();
     let seen = Seen { inputs, ..Seen::default() };
     let seen = Arc::new(Mutex::new(seen));
@@ -158,6 +162,8 @@ pub(crate) async fn bundle_form(
         }),
         transform: Some(BundlerTransformOptions {
             target: Some(rolldown_common::Either::Left("es2016".to_owned())),
+            // Said here, too, for settings that the bundler does not get.
+            decorator: lowers_decorators.then(|| DecoratorOptions { legacy: Some(true), ..Default::default() }),
             ..Default::default()
         }),
         ..Default::default()
@@ -176,7 +182,8 @@ pub(crate) async fn bundle_form(
     let mut bundler =
         Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
     let result = bundler.generate().await;
-    let Seen { inputs, refused, globals } = seen.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
+    let Seen { inputs, refused, globals, has_hidden } =
+        seen.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
     if let Some(error) = first_refused(refused) {
         return Err(error);
     }
@@ -189,7 +196,8 @@ pub(crate) async fn bundle_form(
     let Some(chunk) = chunk else {
         return Err(LoadError::in_file(LoadErrorKind::Import, &shown, "the file could not be bundled"));
     };
-    let mut code = crate::bundle::fingerprint::mark(&chunk.code);
+    let code = if has_hidden { lowering::shown(&chunk.code).into() } else { Cow::from(&chunk.code) };
+    let mut code = crate::bundle::fingerprint::mark(&code);
     // At the end, where no line of the author's changes its number; they are evaluated before everything else.
     for name in globals {
         code.push_str(&format!("\nimport \"{}\";\n", embedded::node_module(name)));

@@ -9,8 +9,9 @@ use std::sync::{Arc, Mutex};
 use rolldown_common::{ModuleType, ResolvedExternal};
 use rolldown_plugin::{
     HookLoadArgs, HookLoadOutput, HookLoadReturn, HookResolveIdArgs, HookResolveIdOutput, HookResolveIdReturn,
-    HookTransformArgs, HookTransformOutput, HookTransformReturn, HookUsage, Plugin, PluginContext,
-    PluginContextResolveOptions, SharedLoadPluginContext, SharedTransformPluginContext,
+    HookTransformArgs, HookTransformAstArgs, HookTransformAstReturn, HookTransformOutput, HookTransformReturn,
+    HookUsage, Plugin, PluginContext, PluginContextResolveOptions, SharedLoadPluginContext,
+    SharedTransformPluginContext,
 };
 
 use crate::bundle::agent_project::AgentProject;
@@ -22,12 +23,12 @@ use crate::bundle::import_rules::{ImportRules, Refusal, package_name, without_qu
 use crate::bundle::importers::Importers;
 use crate::bundle::packages::{self, Packages};
 use crate::bundle::probes::Probes;
-use crate::bundle::project_files::{outside_message, place_of, read};
-use crate::bundle::{OnRead, shown, texts, too_deep, zod};
+use crate::bundle::project_files::{outside_message, read};
+use crate::bundle::{OnRead, lowering, shown, texts, too_deep, zod};
 
 pub(crate) const ENTRY: &str = "flowglass:entry";
 /// An empty module that replaces a refused import, so that bundling goes on and finds further errors.
-const EMPTY_MODULE: &str = "flowglass:nothing";
+pub(crate) const EMPTY_MODULE: &str = "flowglass:nothing";
 /// What an import ends with that wants a file's text, whatever the file is.
 const RAW: &str = "?raw";
 /// Endings of files that are imported as their text without that.
@@ -47,6 +48,8 @@ pub(crate) struct Seen {
     pub(crate) refused: Vec<LoadError>,
     /// Built-ins whose globals are used.
     pub(crate) globals: BTreeSet<&'static str>,
+    /// Whether a rest or a spread was hidden from the bundler.
+    pub(crate) has_hidden: bool,
 }
 
 pub(crate) struct OurModules {
@@ -74,7 +77,7 @@ impl Plugin for OurModules {
     }
 
     fn register_hook_usage(&self) -> HookUsage {
-        HookUsage::ResolveId | HookUsage::Load | HookUsage::Transform
+        HookUsage::ResolveId | HookUsage::Load | HookUsage::Transform | HookUsage::TransformAst
     }
 
     async fn resolve_id(&self, ctx: &PluginContext, args: &HookResolveIdArgs<'_>) -> HookResolveIdReturn {
@@ -156,6 +159,23 @@ impl Plugin for OurModules {
             return Ok(Some(HookTransformOutput { code: Some(code), ..Default::default() }));
         }
         Ok(self.probes.as_ref().and_then(|probes| probes.put_into(args.id, args.code)))
+    }
+
+    /// Rewrites what the bundler or the runtime would get wrong, and notes what neither supports.
+    async fn transform_ast(&self, _ctx: &PluginContext, args: HookTransformAstArgs<'_>) -> HookTransformAstReturn {
+        let is_code = matches!(args.module_type, ModuleType::Js | ModuleType::Jsx | ModuleType::Ts | ModuleType::Tsx);
+        let mut ast = args.ast;
+        if !is_code {
+            return Ok(ast);
+        }
+        let has_decorators = self.import_rules.settings.lowers_decorators() && *args.module_type != ModuleType::Js;
+        let lowering::Rewritten { has_hidden, unsupported } =
+            ast.program.with_mut(|fields| lowering::rewrite(fields.program, fields.allocator, has_decorators));
+        self.with_seen(|seen| seen.has_hidden |= has_hidden);
+        if let Some(unsupported) = unsupported {
+            self.note_unsupported(args.id, ast.source(), &unsupported);
+        }
+        Ok(ast)
     }
 
     async fn load(&self, _ctx: SharedLoadPluginContext, args: &HookLoadArgs<'_>) -> HookLoadReturn {
@@ -252,7 +272,7 @@ impl OurModules {
     }
 
     /// Whether a file is the author's, and not one of a package that it imports.
-    fn is_author(&self, file: &Path) -> bool {
+    pub(super) fn is_author(&self, file: &Path) -> bool {
         let file = Path::new(without_query(file.to_str().unwrap_or_default()));
         !file.components().any(|part| part.as_os_str() == "node_modules") && !self.import_rules.is_of_package(file)
     }
@@ -322,60 +342,9 @@ impl OurModules {
         Ok(texts::code(&self.workspace, module, found.into_iter())?)
     }
 
-    fn with_seen(&self, change: impl FnOnce(&mut Seen)) {
+    pub(super) fn with_seen(&self, change: impl FnOnce(&mut Seen)) {
         if let Ok(mut seen) = self.seen.lock() {
             change(&mut seen);
-        }
-    }
-
-    /// Notes why an import is refused, and returns the empty module in its place.
-    fn refuse_import(&self, args: &HookResolveIdArgs<'_>, refusal: Refusal) -> HookResolveIdOutput {
-        match refusal {
-            Refusal::Import(message) => self.refuse(args.importer, args.specifier, message),
-            Refusal::Elsewhere(error) => self.note(error),
-        }
-        HookResolveIdOutput::from_id(EMPTY_MODULE)
-    }
-
-    fn note(&self, error: LoadError) {
-        self.with_seen(|seen| seen.refused.push(error));
-    }
-
-    /// Notes a refused import at its place: in the importer, or where that is part of a package, at the import of the
-    /// author's that leads to it.
-    fn refuse(&self, importer: Option<&str>, specifier: &str, message: String) {
-        let importer = importer.map_or(self.flow.as_path(), |importer| Path::new(without_query(importer)));
-        let of_author = if self.is_author(importer) {
-            None
-        } else {
-            self.importers.of_author(importer, |file| self.is_author(file))
-        };
-        let error = match of_author {
-            Some(import) => {
-                let message = format!("{message}. {} imports it", shown(&self.workspace, importer));
-                self.error_in(&import.file, &import.specifier, message)
-            }
-            None => self.error_in(importer, specifier, message),
-        };
-        self.note(error);
-    }
-
-    /// An error at the import that led to a file.
-    fn error_at_import(&self, file: &Path, message: String) -> LoadError {
-        match self.importers.of_author(file, |file| self.is_author(file)) {
-            Some(import) => self.error_in(&import.file, &import.specifier, message),
-            None => LoadError::in_file(LoadErrorKind::Import, &shown(&self.workspace, file), message),
-        }
-    }
-
-    fn error_in(&self, file: &Path, specifier: &str, message: String) -> LoadError {
-        let place = place_of(&read(file).unwrap_or_default(), specifier);
-        LoadError {
-            kind: LoadErrorKind::Import,
-            message,
-            file: Some(shown(&self.workspace, file)),
-            line: place.map(|(line, _)| line),
-            column: place.map(|(_, column)| column),
         }
     }
 }

@@ -31,11 +31,8 @@ pub(crate) fn printed(expression: &Expression<'_>) -> String {
         Expression::ObjectExpression(it) => format!("{{{}}}", NO_FORM.repeat(it.properties.len())),
         Expression::CallExpression(it) => format!("{}(...)", printed(&it.callee)),
         Expression::TaggedTemplateExpression(it) => format!("{}(...)", printed(&it.tag)),
-        Expression::ChainExpression(it) => match &it.expression {
-            ChainElement::CallExpression(call) => format!("{}(...)", printed(&call.callee)),
-            ChainElement::TSNonNullExpression(it) => printed(&it.expression),
-            other => other.as_member_expression().map_or(NO_FORM.to_owned(), member),
-        },
+        // Node prints no chain that stands in brackets or is a value; the links of one are printed one by one.
+        Expression::ChainExpression(_) => NO_FORM.to_owned(),
         Expression::LogicalExpression(it) => {
             format!("({} {} {})", printed(&it.left), it.operator.as_str(), printed(&it.right))
         }

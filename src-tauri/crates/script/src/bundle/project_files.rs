@@ -89,6 +89,8 @@ pub(crate) struct TsSettings {
     pub(crate) unread: Vec<PathBuf>,
     /// Files that do not exist, and would be read instead of one of the others or in addition if they did.
     pub(crate) absent: Vec<PathBuf>,
+    /// `experimentalDecorators`.
+    decorators: Option<bool>,
     /// The patterns of `paths`, and their targets.
     paths: Vec<(String, Vec<PathBuf>)>,
     workspace: PathBuf,
@@ -110,6 +112,11 @@ impl TsSettings {
             break;
         }
         Ok(settings)
+    }
+
+    /// Whether the bundler lowers decorators of TypeScript: those of the form before the standard.
+    pub(crate) fn lowers_decorators(&self) -> bool {
+        self.decorators == Some(true)
     }
 
     /// Returns whether a bare import matches `paths`.
@@ -150,6 +157,8 @@ impl TsSettings {
         self.read.push(file.to_owned());
         let folder = file.parent().unwrap_or(workspace);
         let options = &value["compilerOptions"];
+        // A file comes before the files that it extends.
+        self.decorators = self.decorators.or(options["experimentalDecorators"].as_bool());
         let base = folder.join(options["baseUrl"].as_str().unwrap_or_default());
         for (pattern, targets) in options["paths"].as_object().into_iter().flatten() {
             let targets = targets.as_array().into_iter().flatten().filter_map(Value::as_str);
