@@ -30,7 +30,7 @@ pub(crate) struct Loading<'w> {
     pub(crate) env: &'w serde_json::Value,
     /// The program that bundles; in this process without one.
     pub(crate) program: Option<&'w Path>,
-    /// Whether nobody waits for the files any more: what is being loaded is ended, and nothing is known of it.
+    /// Whether loading was cancelled: the child that loads a file is then ended, and nothing is kept of that file.
     pub(crate) is_cancelled: &'w (dyn Fn() -> bool + Sync),
 }
 
