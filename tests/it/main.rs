@@ -186,6 +186,7 @@ mod why;
 mod why_causes;
 mod why_near;
 mod why_origins;
+mod why_short;
 mod window;
 mod window_acts;
 mod window_agents;

@@ -16,6 +16,7 @@ use super::log::RequestLog;
 use super::pointer;
 use super::record::{NO_EXECUTION, Record, is_from_outside};
 use super::spot::{Span, Spot};
+use super::structure::maker;
 use crate::views::{WhyPlace, WhySpot};
 
 /// So many of the newest uses of a value are compared.
@@ -56,6 +57,11 @@ impl Cause {
         Cause { spot, is_json: false, others: 0, ties: Vec::new(), is_own: true }
     }
 
+    /// The nearest cause, where others are as likely by the structure of the run.
+    pub(super) fn tied(spot: Spot, others: u64, ties: Vec<WhySpot>) -> Cause {
+        Cause { others, ties, ..Cause::known(spot) }
+    }
+
     /// Whether the block itself got it, other than by a state that it sees.
     pub(super) fn is_got(&self) -> bool {
         self.is_own && self.spot.record().place != WhyPlace::State
@@ -81,6 +87,7 @@ impl Causes {
             _ if of.inputs.iter().any(|(_, source)| *source == at as usize) => OWN,
             WhyPlace::Item | WhyPlace::Journal => 1,
             place if is_own && is_from_outside(place) => 7,
+            WhyPlace::Person if of.answers.binary_search(&(at as usize)).is_ok() => of.class_of_answers,
             WhyPlace::Output | WhyPlace::Error if of.record.place == WhyPlace::Input => 5,
             WhyPlace::State if !is_own => 4,
             _ => HANDS_ON,
@@ -233,6 +240,9 @@ struct Asker {
     before: u32,
     /// The inputs of its execution, each with the record that has its value: an input often refers to an output.
     inputs: Vec<(usize, usize)>,
+    /// The answers of persons to the block that made it, and their class.
+    answers: Vec<usize>,
+    class_of_answers: u8,
 }
 
 impl Asker {
@@ -245,7 +255,11 @@ impl Asker {
         };
         let earlier = inputs.into_iter().filter(|at| *at < before);
         let inputs = earlier.map(|at| (at, log.source_of(at))).collect();
-        Asker { record, before: before as u32, inputs }
+        let maker = maker(log, &record);
+        let answers = if maker == NO_EXECUTION { Vec::new() } else { log.answers_to(maker).collect() };
+        // What a chain got is as near to the input of its next block as the output of a step.
+        let class_of_answers = if maker == record.execution { 7 } else { 5 };
+        Asker { record, before: before as u32, inputs, answers, class_of_answers }
     }
 
     /// The input of the execution itself in place of the value that it refers to.

@@ -44,6 +44,8 @@ pub(crate) struct RequestLog {
     pub(super) events: Vec<Event>,
     pub(super) executions: Vec<Execution>,
     by_instance: HashMap<(Arc<str>, u32), u32>,
+    /// The records of persons' answers, by the paths of the blocks that asked.
+    answers: HashMap<Arc<str>, Vec<usize>>,
     /// In the order of their events.
     pub(super) records: Vec<Record>,
     pub(super) stored: Vec<Stored>,
@@ -146,12 +148,18 @@ impl RequestLog {
             events,
             executions,
             by_instance,
+            answers: HashMap::new(),
             records: Vec::new(),
             stored,
             index: Index::default(),
             requests,
         };
         log.records = log.read_records(live);
+        for (at, record) in log.records.iter().enumerate().filter(|(_, record)| record.place == WhyPlace::Person) {
+            if let Some(asking) = log.executions.get(record.execution as usize) {
+                log.answers.entry(asking.path.clone()).or_default().push(at);
+            }
+        }
         let mut index = Index::default();
         for (number, record) in (0_u32..).zip(&log.records) {
             // What is asked is no cause, and what a function of a chain returned is what its block hands on.
@@ -173,9 +181,20 @@ impl RequestLog {
         let committed: HashSet<Seq> = commits.flat_map(|commit| commit.operations.iter().copied()).collect();
         let mut records = Vec::new();
         let mut stored = (0_u32..).zip(&self.stored).peekable();
+        let mut asking: HashMap<&str, u32> = HashMap::new();
         for (at, event) in (0_u32..).zip(&self.events) {
-            let execution = self.execution_of(event).unwrap_or(NO_EXECUTION);
-            let is_given_up = self.executions.get(execution as usize).is_some_and(|one| one.is_given_up);
+            // An answer is recorded outside of all blocks: it belongs to the one that asked.
+            let is_answer = matches!(event.kind, EventKind::SuspensionResolved(_));
+            let execution = match &event.kind {
+                EventKind::SuspensionResolved(resolved) => asking.get(&*resolved.id).copied(),
+                _ => self.execution_of(event),
+            };
+            let execution = execution.unwrap_or(NO_EXECUTION);
+            if let EventKind::Suspended(asked) = &event.kind {
+                asking.insert(&asked.id, execution);
+            }
+            // A later attempt that asks the same takes the answer, too.
+            let is_given_up = !is_answer && self.executions.get(execution as usize).is_some_and(|one| one.is_given_up);
             let mut counts = (!is_given_up || ends.is_kept(event)) && !ends.is_superseded(event);
             counts &= match &event.kind {
                 EventKind::StateChanged { scope, .. } if scope.kind.is_durable() => committed.contains(&event.seq),
@@ -215,6 +234,18 @@ impl RequestLog {
     /// An execution by its path and its attempt.
     pub(super) fn execution(&self, path: &str, attempt: u32) -> Option<u32> {
         self.by_instance.get(&(Arc::from(path), attempt)).copied()
+    }
+
+    /// The answers of persons that an execution got, or an earlier attempt of its block, by their records.
+    pub(super) fn answers_to(&self, execution: u32) -> impl DoubleEndedIterator<Item = usize> + '_ {
+        let own = self.executions.get(execution as usize);
+        let all = own.and_then(|own| self.answers.get(&own.path)).map_or(&[][..], Vec::as_slice);
+        let attempt = own.map_or(0, |own| own.attempt);
+        let is_got = move |at: &usize| {
+            let asking = self.executions.get(self.records[*at].execution as usize);
+            asking.is_some_and(|asking| asking.attempt <= attempt)
+        };
+        all.iter().copied().filter(is_got)
     }
 
     /// The event of a record.

@@ -1,5 +1,5 @@
 //! Which earlier value is the nearest by the structure of a run, of those that equal a value: the output of a branch,
-//! an entry of a list, the step before, a field of the same name that the block got, or the state that it saw.
+//! an entry of a list, or the step before.
 //!
 //! The log does not say that the value went this way. Must not compare more than the values next to a block.
 
@@ -9,7 +9,6 @@ use engine::event::{BlockKind, EventKind};
 use serde_json::Value;
 
 use super::log::RequestLog;
-use super::messages::holding;
 use super::pointer;
 use super::record::{NO_EXECUTION, Part, Record, base_of};
 use super::spot::Spot;
@@ -52,7 +51,7 @@ pub(super) fn last_inside(log: &RequestLog, around: u32, before: u64, own: Optio
     ended.max_by_key(|(_, one)| one.end).map(|(at, _)| at)
 }
 
-fn output_of(log: &RequestLog, execution: u32) -> Option<usize> {
+pub(super) fn output_of(log: &RequestLog, execution: u32) -> Option<usize> {
     log.records_at(execution, WhyPlace::Output).pop()
 }
 
@@ -106,7 +105,7 @@ fn group_before<'l>(log: &'l RequestLog, record: &Record) -> Option<HashMap<&'l 
     Some(members)
 }
 
-fn is_given(log: &RequestLog, record: &Record) -> bool {
+pub(super) fn is_given(log: &RequestLog, record: &Record) -> bool {
     matches!(log.event(record).kind, EventKind::BlockStarted { .. })
 }
 
@@ -177,34 +176,11 @@ fn list_with(value: &Value, number: usize, entry: &Value) -> Option<String> {
 }
 
 /// The input of the block around, or that of the request.
-fn given_around(log: &RequestLog, around: u32) -> Option<usize> {
+pub(super) fn given_around(log: &RequestLog, around: u32) -> Option<usize> {
     match around {
         NO_EXECUTION => log.record_of(log.events.first()?.seq),
         around => log.records_at(around, WhyPlace::Input).pop(),
     }
-}
-
-/// The values that the code of a value's block had, the nearest first.
-pub(super) fn had(spot: &Spot) -> Vec<usize> {
-    let (log, record) = (&spot.log, spot.record());
-    let Some(own) = log.executions.get(record.execution as usize) else { return Vec::new() };
-    let mut all = Vec::new();
-    if record.place == WhyPlace::Input && is_given(log, &record) {
-        let before = last_inside(log, own.parent, own.start, Some(record.execution));
-        all.extend(before.and_then(|at| output_of(log, at)));
-        all.extend(given_around(log, own.parent));
-    } else {
-        if record.place == WhyPlace::Output && matches!(own.kind, BlockKind::Sequencer | BlockKind::Router) {
-            all.extend(last_inside(log, record.execution, record.seq, None).and_then(|at| output_of(log, at)));
-        }
-        let of = |place: WhyPlace| log.records_at(record.execution, place).into_iter().rev();
-        all.extend(of(WhyPlace::Input).chain(of(WhyPlace::Person)).chain(of(WhyPlace::Reply)).take(16));
-        if record.place != WhyPlace::Prompt {
-            all.extend(of(WhyPlace::ModelAnswer).take(4));
-        }
-    }
-    all.retain(|at| log.records[*at].seq < record.seq);
-    all
 }
 
 /// The name of the field that a value is.
@@ -216,24 +192,6 @@ pub(super) fn field_of(spot: &Spot) -> Option<String> {
     };
     let is_name = |segment: &String| segment != "-" && !segment.bytes().all(|byte| byte.is_ascii_digit());
     pointer::segments(&format!("{base}{}", spot.pointer)).into_iter().rfind(is_name)
-}
-
-/// The equal field of what the code of a block had: the one at the same place, or else the one of the same name.
-pub(super) fn same_field(spot: &Spot) -> Option<Near> {
-    let log = &spot.log;
-    let value = spot.value()?;
-    let name = field_of(spot);
-    for at in had(spot) {
-        let Some(whole) = log.value(&log.records[at]) else { continue };
-        let of = |pointer: String| Spot { record: at, pointer, ..spot.clone() };
-        if pointer::find(&whole, &spot.pointer).ok() == Some(&*value) && !spot.pointer.is_empty() {
-            return Some((of(spot.pointer.clone()), "same_field"));
-        }
-        if let Some(pointer) = name.as_deref().and_then(|name| named(&whole, name, &value)) {
-            return Some((of(pointer), "same_field"));
-        }
-    }
-    None
 }
 
 /// The first field by a name that has a value, the outermost one first.
@@ -252,34 +210,6 @@ pub(super) fn named(whole: &Value, name: &str, wanted: &Value) -> Option<String>
         level = inner;
     }
     None
-}
-
-/// The only place with a value, among what the code of a block had. Values that are as common as `1` and `true` are at
-/// a place by chance.
-pub(super) fn only_place(spot: &Spot) -> Option<Near> {
-    let value = spot.value()?;
-    let is_common = match &*value {
-        Value::Null | Value::Bool(_) => true,
-        Value::Number(number) => number.to_string().len() < 2,
-        Value::String(text) => text.len() < 2,
-        Value::Array(items) => items.is_empty(),
-        Value::Object(fields) => fields.is_empty(),
-    };
-    if is_common {
-        return None;
-    }
-    let first = had(spot).into_iter().find_map(|at| holding(&spot.log, at, &value))?;
-    let whole = first.log.value(&first.log.records[first.record])?;
-    (count(&whole, &value) == 1).then(|| (Spot { span: spot.span, ..first.clone() }, "same_value"))
-}
-
-fn count(here: &Value, wanted: &Value) -> usize {
-    let inner = match here {
-        Value::Array(items) => items.iter().map(|item| count(item, wanted)).sum(),
-        Value::Object(fields) => fields.values().map(|item| count(item, wanted)).sum(),
-        _ => 0,
-    };
-    inner + usize::from(here == wanted)
 }
 
 #[cfg(test)]

@@ -3,18 +3,22 @@
 
 use std::sync::Arc;
 
+use engine::event::BlockKind;
 use script::Made;
 use serde_json::Value;
 
 use super::causes::Cause;
 use super::code::OfCode;
-use super::near::{self, field_of, named};
-use super::record::NO_EXECUTION;
-use super::spot::{Spot, StateSpot, name_in};
-use super::walk::{MAX_DEPTH, Walk, edge};
+use super::had;
+use super::near::field_of;
+use super::seen::Seen;
+use super::spot::Spot;
+use super::walk::Walk;
 use crate::core::fault::Fault;
-use crate::views::{Json, WhyEdge, WhyKind, WhyPlace};
-use crate::workspace::At;
+use crate::views::{WhyPlace, WhySpot};
+
+/// So many values that are as likely are named.
+const MAX_TIES: usize = 3;
 
 /// A text of the code.
 pub(super) struct CodeText {
@@ -25,31 +29,73 @@ pub(super) struct CodeText {
 }
 
 impl Walk<'_> {
-    /// Explains a value that is too common to be looked for everywhere: by a field of the same name that the block got,
-    /// by the state that it saw, by a text of its code, or by the only place with that value that it got.
+    /// Explains a value that is too common to be looked for everywhere: by a field of the same name that the block had,
+    /// by the state that it saw, by a text of its code, or by the places with that value in what it had. What is as
+    /// likely is named beside the nearest one.
     pub(super) fn explain_short(&mut self, spot: &Spot, value: &Value, depth: u32) -> Result<(), Fault> {
         let code = self.whole_in_code(spot, value);
-        let near = near::same_field(spot);
-        match (near, code) {
-            (Some((of, operation)), code) if code.as_ref().is_none_or(|code| !code.is_of_made) => {
-                self.copied_or_code(spot, Cause::known(of), (depth, Some(operation)), code)
+        let mut fields = had::same_fields(spot, MAX_TIES + 1).into_iter();
+        let is_made_by_code = code.as_ref().is_some_and(|code| code.is_of_made);
+        match (fields.next(), code) {
+            (near, Some(code)) if is_made_by_code => {
+                let ties = near.into_iter().chain(fields).map(|of| of.view()).take(MAX_TIES).collect();
+                self.of_code(spot, depth, (code.at, None), ties)
             }
-            (near, Some(code)) if code.is_of_made || near.is_some() => {
-                let ties = near.map(|(of, _)| of.view());
-                self.of_code(spot, depth, (code.at, None), ties.into_iter().collect())
+            (Some(of), code) => {
+                let mut ties: Vec<WhySpot> = fields.map(|of| of.view()).collect();
+                ties.extend(self.states_before(spot, value).iter().map(Seen::view));
+                let others = ties.len() as u64;
+                ties.truncate(MAX_TIES);
+                self.copied_or_code(spot, Cause::tied(of, others, ties), (depth, Some("same_field")), code)
             }
-            (_, code) => {
-                if let Some(state) = self.state_seen(spot, value) {
-                    return self.copied_from_state(spot, &state, depth, code);
-                }
-                if let Some(code) = code {
-                    return self.of_code(spot, depth, (code.at, None), Vec::new());
-                }
-                if let Some((of, operation)) = near::only_place(spot) {
-                    return self.copied(spot, Cause::known(of), depth, (false, Some(operation)));
-                }
-                self.computed(spot, depth, value.as_str(), false)
-            }
+            (None, code) => self.explain_unnamed(spot, value, (depth, code)),
+        }
+    }
+
+    /// Explains a short value that has the name of no field that the block had.
+    fn explain_unnamed(
+        &mut self,
+        spot: &Spot,
+        value: &Value,
+        (depth, code): (u32, Option<CodeText>),
+    ) -> Result<(), Fault> {
+        let seq = spot.record().seq.saturating_sub(1);
+        let mut states = self.states_seen(spot, value, seq).into_iter();
+        if let Some(state) = states.next() {
+            let ties = states.map(|state| state.view()).take(MAX_TIES).collect();
+            return self.copied_from_state(spot, &state, (depth, code), ties);
+        }
+        let (places, count) = had::places(spot);
+        if let Some(code) = code {
+            let ties = places.iter().map(Spot::view).take(MAX_TIES);
+            let ties = if had::is_common(value) { Vec::new() } else { ties.collect() };
+            return self.of_code(spot, depth, (code.at, None), ties);
+        }
+        let ties_from =
+            |first: usize| -> Vec<WhySpot> { places.iter().skip(first).take(MAX_TIES).map(Spot::view).collect() };
+        // Of several places in one value, none is nearer.
+        let nearest = places.first().filter(|first| places.get(1).is_none_or(|next| next.record != first.record));
+        if let Some(nearest) = nearest.filter(|_| !had::is_common(value)) {
+            let cause = Cause::tied(nearest.clone(), count - 1, ties_from(1));
+            return self.copied(spot, cause, depth, (false, Some("same_value")));
+        }
+        let (at, ties) = (self.edges.len(), ties_from(0));
+        self.computed(spot, depth, value.as_str(), false)?;
+        if let Some(edge) = self.edges.get_mut(at) {
+            edge.others = Some(count).filter(|count| *count > 0);
+            edge.ties = ties;
+        }
+        Ok(())
+    }
+
+    /// The fields of states with the same name and value before the block wrote anything itself.
+    fn states_before(&self, spot: &Spot, value: &Value) -> Vec<Seen> {
+        let (log, record) = (&spot.log, spot.record());
+        let own = log.executions.get(record.execution as usize);
+        // What a chain hands on flows on by itself.
+        match own.filter(|own| self.maker_of(spot).0 == record.execution && own.kind != BlockKind::Sequencer) {
+            Some(own) => self.states_seen(spot, value, own.start),
+            None => Vec::new(),
         }
     }
 
@@ -71,58 +117,19 @@ impl Walk<'_> {
         Ok(())
     }
 
-    fn source_of(&mut self, spot: &Spot, at: usize) -> Option<crate::views::WhyBy> {
+    pub(super) fn source_of(&mut self, spot: &Spot, at: usize) -> Option<crate::views::WhyBy> {
         let path = self.maker_of(spot).1?;
         let value = spot.value();
         let text = value.as_ref().and_then(|value| value.as_str()).unwrap_or_default();
         Some(self.definitions.text_at(self.workspace, (&spot.log.row.id, &path), at, text))
     }
 
-    /// The field of the same name in a state, as the block saw it before it made a value.
-    fn state_seen(&self, spot: &Spot, value: &Value) -> Option<StateSpot> {
-        let record = spot.record();
-        if record.execution == NO_EXECUTION || record.place == WhyPlace::Prompt {
-            return None;
-        }
-        let (name, seq) = (field_of(spot)?, record.seq.checked_sub(1)?);
-        // A request of another framework has no state.
-        let view = self.workspace.state_at(&spot.log.row.id, Some(&At::Seq(seq))).ok()?;
-        let scopes =
-            [("request", view.request), ("session", view.session), ("user", view.user), ("project", view.project)];
-        scopes.into_iter().find_map(|(scope, state)| {
-            let Json(state) = state?;
-            let pointer = named(&state, &name, value)?;
-            let (address, scope) = (name_in(scope, &pointer), scope.to_owned());
-            Some(StateSpot { log: spot.log.clone(), address, scope, pointer, seq, value: value.clone() })
-        })
-    }
-
-    fn copied_from_state(
-        &mut self,
-        spot: &Spot,
-        state: &StateSpot,
-        depth: u32,
-        code: Option<CodeText>,
-    ) -> Result<(), Fault> {
-        let by = code.and_then(|code| self.source_of(spot, code.at));
-        let (of, operation) = (Some(state.view()), Some("state_seen".to_owned()));
-        let is_pushed = self.push(WhyEdge { of, operation, by, ..edge(WhyKind::Copied, depth, spot.view()) });
-        if depth >= MAX_DEPTH {
-            self.truncated = true;
-            return Ok(());
-        }
-        if is_pushed { self.explain_state(state, depth + 1) } else { Ok(()) }
-    }
-
     /// The field of the same name that the block got, before a value that is the same only by its content.
     pub(super) fn nearest(&self, spot: &Spot, cause: Option<Cause>) -> Option<Cause> {
         let mut cause = cause?;
-        let near = near::same_field(spot).filter(|_| spot.record().place != WhyPlace::Prompt);
-        let Some((near, _)) =
-            near.filter(|(near, _)| near.key() != (Spot { span: near.span, ..cause.spot.clone() }).key())
-        else {
-            return Some(cause);
-        };
+        let near = had::same_fields(spot, 1).pop().filter(|_| spot.record().place != WhyPlace::Prompt);
+        let is_other = |near: &Spot| near.key() != (Spot { span: near.span, ..cause.spot.clone() }).key();
+        let Some(near) = near.filter(is_other) else { return Some(cause) };
         let is_same = |view: &crate::views::WhySpot| *view == (Spot { span: None, ..near.clone() }).view();
         let other = Spot { span: None, ..cause.spot.clone() }.view();
         cause.ties.retain(|tie| !is_same(tie));

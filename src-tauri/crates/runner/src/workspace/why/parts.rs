@@ -7,8 +7,8 @@ use serde_json::Value;
 use super::causes::{Cause, PartCause};
 use super::cover::{is_apart, is_telling};
 use super::grams::WINDOW;
+use super::had::had;
 use super::json_bytes::in_json;
-use super::near::had;
 use super::pointer;
 use super::spot::{Span, Spot};
 use super::walk::{Walk, cut, edge};
@@ -156,7 +156,7 @@ impl Got {
         let mut texts = Vec::new();
         let mut left = MAX_SEARCHED;
         // A later prompt has what the model said before it; that is searched with everything else.
-        let records = if spot.record().place == WhyPlace::Item { Vec::new() } else { had(spot) };
+        let records = if spot.record().place == WhyPlace::Item { Vec::new() } else { had(spot).all().collect() };
         for record in records {
             if let Some(value) = spot.log.value(&spot.log.records[record]) {
                 collect(&value, &mut String::new(), &mut left, &mut |pointer, text| {

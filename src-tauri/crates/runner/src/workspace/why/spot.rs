@@ -64,13 +64,16 @@ impl Spot {
         let event = self.log.event(&record);
         let scope = self.log.scope_of(&record);
         let (scope, base) = scope.map_or((None, String::new()), |(scope, base, _)| (Some(scope), base));
-        // What was found there is of no block.
-        let path = event.path.as_ref().filter(|_| !matches!(record.part, Part::Stored(_)));
+        // What was found there is of no block, and an answer is of the block that asked.
+        let own = event.path.as_ref().map(|path| (path, event.attempt));
+        let own = own.filter(|_| !matches!(record.part, Part::Stored(_)));
+        let asking = self.log.executions.get(record.execution as usize).map(|one| (&one.path, one.attempt));
+        let of = if record.place == WhyPlace::Person { own.or(asking) } else { own };
         WhySpot {
             place: record.place,
             request_id: self.log.row.id.clone(),
-            path: path.map(ToString::to_string),
-            attempt: path.is_some().then_some(event.attempt),
+            path: of.map(|(path, _)| path.to_string()),
+            attempt: of.map(|(_, attempt)| attempt),
             seq: record.seq,
             scope,
             pointer: Some(format!("{base}{}", self.pointer)),

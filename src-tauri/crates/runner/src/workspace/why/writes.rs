@@ -283,7 +283,7 @@ fn edit_of(spot: &StateSpot) -> Option<Spot> {
 }
 
 /// The part of a write that is at a place of the state: what was written may be more than that, or less.
-fn in_write(log: &Arc<RequestLog>, record: usize, place: &str) -> Spot {
+pub(super) fn in_write(log: &Arc<RequestLog>, record: usize, place: &str) -> Spot {
     let whole = Spot::new(log, record, "");
     let Some((_, base, _)) = log.scope_of(&whole.record()) else { return whole };
     let mut rest = pointer::segments(place).into_iter();
