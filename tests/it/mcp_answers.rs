@@ -192,3 +192,95 @@ fn a_plan_is_refused_as_the_act_is() {
     let told = careful.get("run", pay("ada", Value::Null));
     assert!(told.text.contains("does it once a person trusts the folder"), "{}", told.text);
 }
+
+/// One request that asks two things at once.
+const TWO: &str = r#"
+const ask = (name: string) => handler({ name, execute: async (_input: any, ctx: any) =>
+  ctx.suspend({ reason: "human_input", message: `Which ${name}?`, resumeSchema: z.any(), allow: ["submit", "reject"] }) });
+export default defineFlow({
+  kind: "main",
+  actions: { two: { block: sequencer({ name: "top", inputSchema: z.any() }).parallel({ size: ask("size"), color: ask("color") }) } },
+});
+"#;
+
+#[test]
+fn an_answer_says_which_of_several_open_questions_it_is_for() {
+    let place = Place::with_flow(TWO);
+    assert_eq!(place.ask("run main two --user ada --session s --request r --input 1").code, Some(4));
+    let mut agent = Agent::start(place.dir(), &["--trust"]);
+    let listed = agent.request("tools/list", json!({}));
+    let tools = listed["result"]["tools"].as_array().expect("tools");
+    let run = tools.iter().find(|tool| tool["name"] == "run").expect("run");
+    assert_eq!(run["inputSchema"]["properties"]["suspension"]["type"], "string", "{run:#}");
+    // What waits is shown with its id, in the text as well.
+    let looked = agent.get("look", json!({ "request": "r" }));
+    let rows = looked.structured["rows"].as_array().expect("rows");
+    let id_of = |path: &str| {
+        let row = rows.iter().find(|row| row["path"] == path && row["suspension"].is_string());
+        row.and_then(|row| row["suspension"].as_str()).expect("a question").to_owned()
+    };
+    let (size, color) = (id_of("root/parallel/size"), id_of("root/parallel/color"));
+    assert!(looked.text.contains(&size) && looked.text.contains(&color), "{}", looked.text);
+
+    let answer = |more: Value| {
+        let mut all = json!({ "do": "resume", "request": "r", "answer": "submit", "data": 7 });
+        all.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        all
+    };
+    for confirm in [false, true] {
+        let missing = agent.refused("run", answer(json!({ "confirm": confirm })));
+        assert!(missing.starts_with("argument `suspension` is missing: r asks several things"), "{missing}");
+        for known in [&*size, &*color, "Which size?", "Which color?", "root/parallel/color", "takes submit, reject"] {
+            assert!(missing.contains(known), "{known}: {missing}");
+        }
+        let other = agent.refused("run", answer(json!({ "confirm": confirm, "suspension": "sus_none" })));
+        assert!(other.starts_with("argument `suspension`: \"sus_none\" is no question of r"), "{other}");
+        assert!(other.contains(&size), "{other}");
+    }
+    let alone = json!({ "do": "resume", "request": "r", "suspension": size });
+    let alone = agent.refused("run", alone);
+    assert!(alone.contains("argument `suspension` has no effect on a resume without `answer`"), "{alone}");
+
+    let first = agent.get("run", answer(json!({ "suspension": color, "confirm": true })));
+    assert!(first.text.contains(" is suspended.") && first.text.contains(&size), "{}", first.text);
+    let again = agent.refused("run", answer(json!({ "suspension": color, "confirm": true })));
+    assert!(again.starts_with("argument `suspension`, `answer` or `data`: ") && again.contains("already"), "{again}");
+    // The only one that is left needs no name.
+    let last = agent.get("run", answer(json!({ "confirm": true })));
+    assert!(last.text.contains("output {\"size\":7,\"color\":7}"), "{}", last.text);
+}
+
+/// What is shown for a secret is longer than a short secret.
+#[test]
+fn an_answer_full_of_short_secrets_keeps_to_its_budget() {
+    let flow = r#"
+const make = handler({ name: "make", execute: (input: any) => {
+  const key = process.env.TOKEN;
+  const all = Array.from({ length: 3000 }, () => key);
+  return { all, joined: all.join("") };
+} });
+export default defineFlow({ kind: "main", actions: { go: { block: make } } });
+"#;
+    let place = Place::with_flow(flow)
+        .file("flowglass.json", r#"{ "env": { "TOKEN": { "valueEnv": "TOKEN" } } }"#)
+        .variable("TOKEN", "k3y-9876");
+    place.get("run main go --user ada --session s --request r1 --input 1");
+    let mut agent = Agent::start_in(place.dir(), &[("TOKEN", "k3y-9876")]);
+    let at = format!("flows/main.ts:{}", line_of(&place, "return { all"));
+    let calls = [
+        ("print", json!({ "at": at, "expressions": ["all.slice(0, 40)", "all.slice(40, 90)", "all.join(\"\")"] })),
+        ("look", json!({ "request": "r1" })),
+        ("look", json!({ "uri": "flowglass://request/r1/output" })),
+        ("look", json!({ "request": "r1", "what": "events" })),
+    ];
+    for (tool, arguments) in calls {
+        for limit in [200, 1_500, 5_000] {
+            let mut arguments = arguments.clone();
+            arguments["limit"] = json!(limit);
+            let answer = agent.get(tool, arguments.clone());
+            let (text, structured) = (answer.text.len(), answer.structured.to_string().len());
+            assert!(text <= limit * 4 && structured <= limit * 4, "{tool} {arguments}: {text} and {structured}");
+            assert!(!answer.text.contains("k3y-9876"), "{tool} {arguments}: {}", answer.text);
+        }
+    }
+}

@@ -31,6 +31,7 @@ impl From<Fault> for Refused {
 
 /// The flags of the command line in an error, and the arguments that mean the same.
 const FLAGS: [(&str, &str); 17] = [
+    ("--suspension", "`suspension`"),
     ("--approve JSON", "`answer`: approve, and `data`"),
     ("--submit JSON", "`answer`: submit, and `data`"),
     ("--approve", "`answer`: approve"),
@@ -48,7 +49,6 @@ const FLAGS: [(&str, &str); 17] = [
     ("--reject", "`answer`: reject"),
     // What only the command line can.
     ("--project", "`flowglass run --project`"),
-    ("--suspension", "`flowglass resume --suspension`"),
 ];
 
 /// Names arguments where the message of a fault names flags: a client has no command line.

@@ -45,6 +45,7 @@ fn argument_of_resume(asked: &Asked, status: RequestStatus) -> &'static str {
     match &asked.answer {
         // One that runs takes answers, too.
         _ if !Workspace::can_resume(status) && status != RequestStatus::InProgress => "request",
+        Some(_) if asked.suspension.is_some() => "suspension`, `answer` or `data",
         Some(_) => "answer` or `data",
         None if status == RequestStatus::Suspended => "answer",
         None => "request",
@@ -78,6 +79,7 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
     }
     let id = asked.named()?;
     let known = door.workspace.request(&id).map_err(on("request"))?;
+    asked.check_question(door, &id)?;
     let plan = match asked.what {
         "resume" if known.status == RequestStatus::InProgress && asked.resolution()?.is_some() => {
             if door.workspace.pending(&id)?.is_empty() {
@@ -184,6 +186,7 @@ fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
             let status = door.workspace.abort(&id).map_err(on("request"))?;
             return Ok(Answer::new(format!("{} is {}.", name(&id), status.as_str())));
         }
+        asked.check_question(door, &id)?;
         let began = begin_again(door, asked, (&id, status), since)?;
         (began, Some(id).filter(|_| asked.what == "resume"))
     };
@@ -278,7 +281,8 @@ fn ended(door: &Door, mut running: Running, since: Clock, page: Page) -> Result<
     }
     for question in door.workspace.pending(&id)? {
         let message = question.message.as_deref().unwrap_or(&question.reason);
-        let text = format!("waits in {} for an answer: {}", name(&question.path), quoted(message, 300));
+        let (path, id) = (name(&question.path), name(&question.id));
+        let text = format!("waits in {path} for an answer to {id}: {}", quoted(message, 300));
         answer.row(text, json!({ "suspension": question.id, "path": question.path, "allow": question.allow }));
     }
     Ok(answer.then("look", look))

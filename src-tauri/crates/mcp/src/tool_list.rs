@@ -112,6 +112,7 @@ fn declared(name: &str) -> (&'static str, Value, Option<&'static str>) {
                 "output": {},
                 "answer": of("resume: approve, reject, skip or submit"),
                 "data": {},
+                "suspension": of("resume: which of several open questions"),
                 "models": word(&["recorded", "mock", "real"]),
                 "confirm": { "type": "boolean" },
             }),

@@ -83,8 +83,9 @@ pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<An
         let data = shown(&data, page.bytes_of_value(SHOWN), &address);
         let message = question.message.as_deref().unwrap_or(&question.reason);
         let text = format!(
-            "waits in {} for an answer: {} {}",
+            "waits in {} for an answer to {}: {} {}",
             name(&question.path),
+            name(&question.id),
             quoted(message, page.bytes_of_value(200)),
             data.text
         );

@@ -1,7 +1,7 @@
 //! What a call of `run` asks for. An argument without effect on what is to be done is refused.
 
 use engine::suspension::Reply;
-use runner::{At, Edits, Fault, Mock, Resolution, RunOptions, Workspace};
+use runner::{At, Edits, Fault, Mock, Resolution, RunOptions, SuspensionRow, Workspace};
 use serde_json::{Map, Value};
 
 use crate::arguments::{Arguments, Instant, Refused, on, refuse_unused};
@@ -14,11 +14,16 @@ const DOES: [(&str, &[&str]); 7] = [
     ("verify", &["request", "flow", "session"]),
     ("replay", &["request"]),
     ("run", &["flow", "action", "input", "user", "session", "models"]),
-    ("resume", &["request", "answer", "data", "models"]),
+    ("resume", &["request", "answer", "data", "suspension", "models"]),
     ("retry", &["request", "models"]),
     ("fork", &["request", "at", "set", "input", "output", "models"]),
     ("abort", &["request"]),
 ];
+
+/// So many open questions are named in an error.
+const MOST_OPEN: usize = 10;
+/// How much of what each asks.
+const MESSAGE: usize = 80;
 
 /// What a call asked for.
 pub(super) struct Asked {
@@ -34,6 +39,7 @@ pub(super) struct Asked {
     output: Option<Value>,
     pub(super) answer: Option<String>,
     data: Option<Value>,
+    pub(super) suspension: Option<String>,
     models: Option<String>,
     pub(super) confirm: bool,
 }
@@ -56,6 +62,7 @@ impl Asked {
             output: arguments.json("output"),
             answer: arguments.text("answer")?,
             data: arguments.json("data"),
+            suspension: arguments.text("suspension")?,
             models: arguments.text("models")?,
             confirm: arguments.flag("confirm")?,
         };
@@ -78,12 +85,17 @@ impl Asked {
             ("output", self.output.is_some()),
             ("answer", self.answer.is_some()),
             ("data", self.data.is_some()),
+            ("suspension", self.suspension.is_some()),
             ("models", self.models.is_some()),
         ];
         let used = DOES.iter().find(|(word, _)| *word == self.what).map_or(&[][..], |(_, used)| *used);
         refuse_unused(given.map(|(argument, is_given)| (argument, is_given && !used.contains(&argument))), self.what)?;
         let takes_data = matches!(self.answer.as_deref(), Some("approve" | "submit"));
         refuse_unused([("data", self.data.is_some() && !takes_data)], "a resume without `answer`: approve or submit")?;
+        refuse_unused(
+            [("suspension", self.suspension.is_some() && self.answer.is_none())],
+            "a resume without `answer`",
+        )?;
         let is_one = self.what == "verify" && self.request.is_some();
         let unused = [("flow", is_one && self.flow.is_some()), ("session", is_one && self.session.is_some())];
         refuse_unused(unused, "verify of one request")
@@ -124,7 +136,36 @@ impl Asked {
                 )));
             }
         };
-        Ok(Some(Resolution { reply: Some(reply), data: self.data.clone(), ..Resolution::default() }))
+        let (data, suspension) = (self.data.clone(), self.suspension.clone());
+        Ok(Some(Resolution { reply: Some(reply), data, suspension, ..Resolution::default() }))
+    }
+
+    /// Refuses an answer to a question that the request never asked, and one that does not say which of several open
+    /// questions it is for. The error names the open ones.
+    pub(super) fn check_question(&self, door: &Door, request: &str) -> Result<(), Refused> {
+        if self.answer.is_none() {
+            return Ok(());
+        }
+        let open = door.workspace.pending(request)?;
+        let wrong = match &self.suspension {
+            None if open.len() > 1 => format!(" is missing: {} asks several things", name(request)),
+            Some(id) if !door.workspace.suspensions_of(request, None)?.iter().any(|one| one.id == *id) => {
+                format!(": {} is no question of {}", quoted(id, 80), name(request))
+            }
+            _ => return Ok(()),
+        };
+        let one = |one: &SuspensionRow| {
+            let takes: Vec<&str> = one.allow.iter().map(|reply| reply.as_str()).collect();
+            let message = quoted(one.message.as_deref().unwrap_or(&one.reason), MESSAGE);
+            format!("{} ({message} at {}, takes {})", name(&one.id), name(&one.path), takes.join(", "))
+        };
+        let named: Vec<String> = open.iter().take(MOST_OPEN).map(one).collect();
+        let more = match open.len() - named.len() {
+            0 => String::new(),
+            more => format!(" and {more} more, which `look` lists"),
+        };
+        let open = if named.is_empty() { "none".to_owned() } else { named.join("; ") };
+        Err(Refused(format!("argument `suspension`{wrong}; open questions: {open}{more}")))
     }
 
     pub(super) fn edits(&self) -> Edits {

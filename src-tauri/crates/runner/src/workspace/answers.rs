@@ -101,8 +101,9 @@ pub(super) fn answers(row: &RequestRow, events: &[Event], given: Resolution) -> 
             return Err(Fault::invalid("an answer is missing: --approve, --reject, --skip or --submit JSON"));
         }
         if row.status == RequestStatus::Suspended && answers.is_empty() {
+            let which = if pending.len() > 1 { "--suspension, and " } else { "" };
             return Err(Fault::invalid(format!(
-                "request \"{}\" waits for an answer: {}; give it with {}",
+                "request \"{}\" waits for an answer: {}; give it with {which}{}",
                 row.id,
                 list(&pending),
                 flags(&pending)
