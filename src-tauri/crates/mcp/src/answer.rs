@@ -54,6 +54,17 @@ impl Page {
     }
 }
 
+/// Hides the secrets in a value.
+pub(crate) type Hide<'h> = &'h dyn Fn(Value) -> Value;
+
+/// A text without secrets.
+pub(crate) fn hidden_text(hide: Hide<'_>, text: String) -> String {
+    match hide(Value::String(text)) {
+        Value::String(text) => text,
+        other => other.to_string(),
+    }
+}
+
 /// One row, as a line and as JSON.
 #[derive(Clone, Debug)]
 pub(crate) struct Row {
@@ -64,6 +75,11 @@ pub(crate) struct Row {
 impl Row {
     pub(crate) fn new(text: impl Into<String>, json: Value) -> Self {
         Row { text: text.into(), json }
+    }
+
+    /// Without secrets.
+    fn hidden(self, hide: Hide<'_>) -> Row {
+        Row { text: hidden_text(hide, self.text), json: hide(self.json) }
     }
 
     /// On one line, without characters that act on a screen.
@@ -173,25 +189,44 @@ impl Answer {
     }
 
     /// As the protocol sends it: text for the model, and the same as structured content. Each has at most as many bytes
-    /// as the page; what is left out is named.
-    pub(crate) fn fit(self, page: Page) -> CallToolResult {
+    /// as the page; what is left out is named. `hide` hides secrets, which makes values longer or shorter.
+    pub(crate) fn fit(&self, page: Page, hide: Hide<'_>) -> CallToolResult {
+        let most = page.bytes();
+        let mut room = most;
+        loop {
+            let (text, structured) = self.fit_into(room, page, hide);
+            // What was cut may end like the beginning of a secret, and is hidden as one.
+            let (text, structured) = (hidden_text(hide, text), hide(structured));
+            let over = text.len().max(structured.to_string().len()).saturating_sub(most);
+            let less = over.max(room / 16);
+            if over == 0 || room <= less {
+                let mut result = CallToolResult::structured(structured);
+                result.content = vec![ContentBlock::text(text)];
+                return result;
+            }
+            room -= less;
+        }
+    }
+
+    /// The text and the structured content, of about so many bytes.
+    fn fit_into(&self, most: usize, page: Page, hide: Hide<'_>) -> (String, Value) {
         let warning = warning(&self.unset_variables);
         let of_warning = warning.as_ref().map_or(0, |(line, names)| line.len() + names.to_string().len() + 40);
         // Of a small budget the rows get the most.
-        let left = page.bytes().saturating_sub(TAIL.min(page.bytes() / 5)).saturating_sub(of_warning);
-        let next = Calls::fit(self.next, left * 2 / 5);
+        let left = most.saturating_sub(TAIL.min(most / 5)).saturating_sub(of_warning);
+        let next = Calls::fit(&self.next, left * 2 / 5, hide);
         let (room, json_room) = (left.saturating_sub(next.bytes), left.saturating_sub(next.json_bytes));
-        let sentence = cut_as_json(&clean(&self.sentence), left * 2 / 5);
+        let sentence = cut_as_json(&clean(&hidden_text(hide, self.sentence.clone())), left * 2 / 5);
         let mut text = one_line(&sentence);
         let (mut as_json, mut used) = (Vec::new(), text.len());
         let mut json_used = Value::String(sentence.clone()).to_string().len();
         let skip = if self.begins_at_offset { 0 } else { usize::try_from(page.offset).unwrap_or(usize::MAX) };
         let all = self.rows.len() as u64;
-        let rows: Vec<Row> = self.rows.into_iter().skip(skip).collect();
+        let rows = self.rows.get(skip..).unwrap_or_default();
         let count = rows.len();
         let mut shown = 0;
         for row in rows {
-            let mut row = row.cleaned();
+            let mut row = row.clone().hidden(hide).cleaned();
             let (line, json) = (room.saturating_sub(used + 1), json_room.saturating_sub(json_used + 1));
             if !row.fits(line, json) {
                 if shown > 0 {
@@ -226,9 +261,7 @@ impl Answer {
             structured["unsetVariables"] = names;
         }
         next.add_to(&mut text, &mut structured);
-        let mut result = CallToolResult::structured(structured);
-        result.content = vec![ContentBlock::text(text)];
-        result
+        (text, structured)
     }
 }
 
@@ -266,9 +299,10 @@ struct Calls {
 }
 
 impl Calls {
-    fn fit(calls: Vec<(&'static str, Value)>, most: usize) -> Calls {
+    fn fit(calls: &[(&'static str, Value)], most: usize, hide: Hide<'_>) -> Calls {
         let mut fitting = Calls { all: Vec::new(), bytes: 0, json_bytes: 0, left_out: 0 };
-        for (tool, mut arguments) in calls {
+        for (tool, arguments) in calls {
+            let mut arguments = hide(arguments.clone());
             clean_values(&mut arguments);
             let line = one_line(&format!("{tool} {arguments}"));
             let json = json!({ "tool": tool, "arguments": arguments });

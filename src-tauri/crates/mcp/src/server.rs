@@ -16,7 +16,7 @@ use runner::{Fault, Workspace};
 use serde_json::{Map, Value};
 use tokio::sync::Semaphore;
 
-use crate::answer::{Answer, Page, clean};
+use crate::answer::{Answer, Page, clean, hidden_text};
 use crate::arguments::{Arguments, Refused, without_long_words};
 use crate::begun::Begun;
 use crate::door::{Door, STACK};
@@ -138,28 +138,12 @@ fn tool(name: &str, door: &Door, arguments: Map<String, Value>) -> Result<CallTo
         _ => Err(Refused(format!("there is no tool of this name; the tools are {}", tool_list::NAMES.join(", ")))),
     };
     let answer = Answer { unset_variables: door.workspace.missing_secrets(), ..answer? };
-    Ok(answer.fit(page))
+    Ok(answer.fit(page, &|value| hidden(door, value)))
 }
 
 /// Values of secrets that flows have recorded are hidden, as in every other door.
-fn hide(door: &Door, called: Result<CallToolResult, Refused>) -> Result<CallToolResult, Refused> {
-    let all = |value: Value| door.workspace.hide_cut_secrets(door.workspace.hide_secrets(value));
-    let hidden = |text: String| match all(Value::String(text)) {
-        Value::String(text) => text,
-        other => other.to_string(),
-    };
-    match called {
-        Ok(mut result) => {
-            result.structured_content = result.structured_content.map(all);
-            for content in &mut result.content {
-                if let ContentBlock::Text(text) = content {
-                    text.text = hidden(std::mem::take(&mut text.text));
-                }
-            }
-            Ok(result)
-        }
-        Err(Refused(message)) => Err(Refused(hidden(message))),
-    }
+fn hidden(door: &Door, value: Value) -> Value {
+    door.workspace.hide_cut_secrets(door.workspace.hide_secrets(value))
 }
 
 /// A call that was not carried out, so that the model reads why.
@@ -195,7 +179,7 @@ impl ServerHandler for Server {
         let CallToolRequestParams { name, arguments, .. } = request;
         let called = self.run(context, move |door| {
             let called = tool(&name, &door, arguments.unwrap_or_default());
-            hide(&door, called)
+            called.map_err(|Refused(message)| Refused(hidden_text(&|value| hidden(&door, value), message)))
         });
         let called = called.await;
         Ok(called.unwrap_or_else(refused).into())

@@ -1,7 +1,7 @@
 //! What every conversation pays: the list of tools and the skill, in tokens of four bytes.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::address::{Address, Part, Range};
 use crate::answer::{Answer, BYTES_PER_TOKEN, Page};
@@ -61,7 +61,7 @@ fn an_answer_never_exceeds_its_budget() {
             answer.row(format!("row {n} {}", "x".repeat(n % 50)), json!({ "n": n, "text": "x".repeat(n % 70) }));
         }
         let answer = answer.then("look", json!({ "request": "r" }));
-        let result = answer.fit(page);
+        let result = answer.fit(page, &|value| value);
         let structured = result.structured_content.clone().unwrap();
         let text = serde_json::to_value(&result.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
         let most = usize::try_from(limit.min(20_000)).unwrap() * BYTES_PER_TOKEN;
@@ -85,7 +85,8 @@ fn nothing_long_exceeds_a_budget() {
             answer.row(long(count), json!(fields));
             answer.row("second", json!({ "n": 2 }));
             answer.unset_variables = (0..50).map(|n| format!("TOKEN_{n}")).collect();
-            let result = answer.then("look", json!({ "request": "r" })).fit(page(json!({ "limit": limit })));
+            let result =
+                answer.then("look", json!({ "request": "r" })).fit(page(json!({ "limit": limit })), &|value| value);
             let structured = result.structured_content.clone().unwrap();
             let text = serde_json::to_value(&result.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
             let most = limit * BYTES_PER_TOKEN;
@@ -93,6 +94,39 @@ fn nothing_long_exceeds_a_budget() {
             assert!(structured.to_string().len() <= most, "{} of {most}", structured.to_string().len());
             assert!(text.contains("TOKEN_0") && text.contains("more are not set here"), "{text}");
             assert_eq!(structured["unsetVariables"][0], "TOKEN_0");
+        }
+    }
+}
+
+/// What hides a secret is longer than a short secret: also in a row that filled the answer to its last byte.
+#[test]
+fn an_answer_keeps_to_its_budget_where_secrets_are_hidden() {
+    fn hide(value: Value) -> Value {
+        match value {
+            Value::String(text) => json!(text.replace("s3cr3t!!", "[redacted: the variable TOKEN]")),
+            Value::Array(all) => all.into_iter().map(hide).collect(),
+            Value::Object(fields) => Value::Object(fields.into_iter().map(|(name, one)| (name, hide(one))).collect()),
+            other => other,
+        }
+    }
+    for limit in [200, 1_500, 20_000] {
+        for (rows, count) in [(1, 20_000), (3_000, 2), (40, 70)] {
+            let secrets = "s3cr3t!!".repeat(count);
+            let mut answer = Answer::new(secrets.clone());
+            for n in 0..rows {
+                answer.row(format!("row {n} {secrets}"), json!({ "n": n, "value": secrets }));
+            }
+            let result = answer.then("look", json!({ "request": secrets })).fit(page(json!({ "limit": limit })), &hide);
+            let structured = result.structured_content.clone().unwrap().to_string();
+            let text = serde_json::to_value(&result.content).unwrap()[0]["text"].as_str().unwrap().to_owned();
+            let most = limit * BYTES_PER_TOKEN;
+            assert!(
+                text.len() <= most && structured.len() <= most,
+                "{} and {} of {most}",
+                text.len(),
+                structured.len()
+            );
+            assert!(!text.contains("s3cr3t!!") && !structured.contains("s3cr3t!!"), "{text}");
         }
     }
 }
@@ -107,7 +141,7 @@ fn a_small_budget_shows_more_than_one_row() {
             json!({ "request": format!("req_{n}"), "status": "completed" }),
         );
     }
-    let result = answer.then("look", json!({ "request": "\u{2028}r" })).fit(page);
+    let result = answer.then("look", json!({ "request": "\u{2028}r" })).fit(page, &|value| value);
     let structured = result.structured_content.unwrap();
     assert!(structured["rows"].as_array().unwrap().len() > 8, "{structured}");
     assert!(structured.to_string().len() <= 1_200 && !structured.to_string().contains('\u{2028}'), "{structured}");
