@@ -31,8 +31,9 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
             workspace.go_on_trying(experiment, &query, &cancel, progress)
         }
         None => {
-            tell(print::try_plan(&workspace.plan_try(&query)?).trim_end());
-            workspace.try_out(&query, &cancel, progress)
+            let trial = workspace.trial(&query)?;
+            tell(print::try_plan(&workspace.plan_trial(&trial)).trim_end());
+            workspace.run_trial(&trial, &cancel, progress)
         }
     };
     line.end();
@@ -75,11 +76,11 @@ pub(crate) fn adopt(workspace: &Workspace, given: &Adopt) -> Result<Outcome, Sto
 pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Outcome, Stop> {
     let cancel = cancelled_by_signals()?;
     workspace.check_may_experiment()?;
-    workspace.check_search(&given.query())?;
+    let search = workspace.culprit_search(&given.query())?;
     // Before anything is asked, and after everything that can be refused.
-    tell(print::culprit_plan(&workspace.plan_culprit(&given.query())?).trim_end());
+    tell(print::culprit_plan(&workspace.plan_search(&search)).trim_end());
     let mut line = ProgressLine::new();
-    let view = workspace.culprit(&given.query(), &cancel, |progress| line.tell(|| in_words(&progress, "forks")));
+    let view = workspace.run_search(&search, &cancel, |progress| line.tell(|| in_words(&progress, "forks")));
     line.end();
     // What forks of a search have started beside themselves says nothing.
     finish_dispatched(workspace, &cancel, true);

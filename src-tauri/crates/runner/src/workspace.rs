@@ -95,7 +95,8 @@ use resume::Next;
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
 pub use experiment::{
-    Budget, CulpritQuery, ModelsBy, ParameterAxis, PromptField, PromptText, Score, SetAxis, TryQuery,
+    Budget, CulpritQuery, CulpritSearch, ModelsBy, ParameterAxis, PromptField, PromptText, Score, SetAxis, Trial,
+    TryQuery,
 };
 pub use fork::Edits;
 pub use inside::{Breakpoint, InsideAt, Move, PassProgress, PrintQuery, Schedule, StepQuery, Stopped, Stops};

@@ -13,6 +13,7 @@ impl Workspace {
     /// A request of a flow and all its events, none of them damaged.
     pub(super) fn whole_log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
         let (row, events) = self.log_of(request)?;
+        self.known_samples.count_whole_log();
         Self::check_not_foreign(&row)?;
         match events.iter().find(|event| event.kind.is_damaged()) {
             None => Ok((row, events)),

@@ -47,16 +47,17 @@ use crate::views::{ExperimentView, RequestRow, StoppedBy, TryProgress};
 use axes::Arm;
 use going_on::StoredBody;
 use place::Place;
+use plan::CheckedArms;
 use report::{Read, Sample};
 use sample::Begun;
 use score::Scored;
 use spending::Spending;
 use twins::Twins;
-use variant::Variant;
+use variant::{KnownCodes, Variant};
 
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptField, PromptText, SetAxis, TryQuery};
-pub use culprit::CulpritQuery;
+pub use culprit::{CulpritQuery, CulpritSearch};
 pub(super) use place::{AnsweredBeside, nearest};
 pub use score::Score;
 
@@ -86,6 +87,8 @@ struct Experiment {
     beginning: Semaphore,
     /// Where forks leave the request, by the last event in common and whether a step has another output.
     points: Mutex<HashMap<(Seq, bool), Arc<ForkPoint>>>,
+    /// What arms run, by what decides it.
+    codes: Mutex<KnownCodes>,
     /// Who answers models. All arms are code of one file, so they have one script.
     script: OnceLock<Result<MockOf, Fault>>,
 }
@@ -119,6 +122,12 @@ impl Experiment {
         let waits = self.mock == Mock::Off && !self.place.calls(&self.events).is_empty();
         jobs.map_or(if waits { AT_ONCE } else { cores() }, |jobs| jobs as usize)
     }
+}
+
+/// An experiment that can be begun: its request was read and its code evaluated, once for its plan and to begin it.
+pub struct Trial {
+    experiment: Experiment,
+    checked: CheckedArms,
 }
 
 /// One sample that is to be run.
@@ -155,13 +164,22 @@ impl Workspace {
         progress: impl FnMut(TryProgress),
     ) -> Result<ExperimentView, Fault> {
         self.check_may_experiment()?;
-        let id = format!("exp_{}", crate::effects::outside::new_id().simple());
-        let experiment = self.experiment_of(id.clone(), query.clone(), Spending::default())?;
-        self.check_query(&experiment)?;
+        self.run_trial(&self.trial(query)?, cancel, progress)
+    }
+
+    /// As [`try_out`](Self::try_out), of an experiment that was checked.
+    pub fn run_trial(
+        &self,
+        Trial { experiment, .. }: &Trial,
+        cancel: &Cancel,
+        progress: impl FnMut(TryProgress),
+    ) -> Result<ExperimentView, Fault> {
+        self.check_may_experiment()?;
+        let (id, query) = (experiment.id.clone(), &experiment.query);
         let body = StoredBody { query: query.clone(), ..StoredBody::default() };
         let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
         self.store.put_experiment(&stored).map_err(Fault::of_write)?;
-        self.carry_out(&experiment, cancel, progress)
+        self.carry_out(experiment, cancel, progress)
     }
 
     fn set_sample(&self, experiment: &str, sample: &SampleRow) -> Result<(), Fault> {
@@ -170,7 +188,17 @@ impl Workspace {
 
     /// Finds the request, the place and the arms.
     fn experiment_of(&self, id: String, query: TryQuery, spending: Spending) -> Result<Experiment, Fault> {
-        let (row, events) = self.whole_log_of(&query.request)?;
+        self.experiment_in(self.whole_log_of(&query.request)?, id, query, spending)
+    }
+
+    /// As [`experiment_of`](Self::experiment_of), of a request whose log was read.
+    fn experiment_in(
+        &self,
+        (row, events): (RequestRow, Vec<Event>),
+        id: String,
+        query: TryQuery,
+        spending: Spending,
+    ) -> Result<Experiment, Fault> {
         let place = Place::find(&query.request, &events, &query.at)?;
         let own = query.arms()?;
         let base = (BASE, Arm::default());
@@ -207,6 +235,7 @@ impl Workspace {
             is_scoring_refused: Mutex::default(),
             beginning,
             points: Mutex::default(),
+            codes: Mutex::default(),
             script: OnceLock::new(),
         })
     }

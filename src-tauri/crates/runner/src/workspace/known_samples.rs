@@ -86,6 +86,8 @@ pub(crate) type Basis = (Seq, Option<(Seq, RequestStatus)>);
 pub(crate) struct KnownSamples {
     kept: Mutex<Kept>,
     readings: AtomicU64,
+    whole_logs: AtomicU64,
+    evaluations: AtomicU64,
 }
 
 #[derive(Default)]
@@ -107,6 +109,22 @@ impl KnownSamples {
     #[cfg(test)]
     pub(crate) fn readings(&self) -> u64 {
         self.readings.load(Ordering::Relaxed)
+    }
+
+    /// Counts that the whole log of a request is read.
+    pub(crate) fn count_whole_log(&self) {
+        self.whole_logs.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Counts that the code of an arm is evaluated before it runs.
+    pub(crate) fn count_evaluation(&self) {
+        self.evaluations.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// How many whole logs were read, and how often code was evaluated before it ran.
+    #[cfg(test)]
+    pub(crate) fn preparations(&self) -> (u64, u64) {
+        (self.whole_logs.load(Ordering::Relaxed), self.evaluations.load(Ordering::Relaxed))
     }
 
     /// The interval of the median of some values.

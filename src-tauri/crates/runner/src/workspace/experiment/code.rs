@@ -103,6 +103,7 @@ impl Workspace {
             let thread = thread.spawn_scoped(scope, || {
                 let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
                 let load_time = live(events, self.config.flow_env());
+                self.known_samples.count_evaluation();
                 let mut loaded = load(&self.dir, loaded_flow, self.config.script_limits(), load_time)?;
                 loaded.resolve(action).map_err(|error| Fault::invalid(error.to_string()))?;
                 let flow = loaded.flow.clone().ok_or_else(|| Fault::internal("the file defines no flow"))?;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::place::Place;
-use super::plan::LeftOfArm;
+use super::plan::{CheckedArms, LeftOfArm};
 use super::sample::Begun;
 use super::score::expression;
 use super::statistics::rate;
@@ -25,7 +25,7 @@ use super::{Budget, Experiment, ModelsBy, Spending, TryQuery};
 use crate::core::fault::Fault;
 use crate::models::call_meter::SampleCalls;
 use crate::run::batch::{Bounds, Cancel, batch};
-use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, TryPlan, TryProgress, WhereDecided};
+use crate::views::{Culprit, CulpritStep, CulpritView, CurvePoint, RequestRow, TryPlan, TryProgress, WhereDecided};
 use crate::workspace::{Edits, Mock, Workspace, new_request};
 use search::{Next, Search, Tally};
 use steps::{Step, deciding, may_differ, steps};
@@ -67,12 +67,13 @@ fn model_after(events: &[Event], cut: Seq) -> Option<String> {
     asked.map(|request| request["model"].as_str().unwrap_or_default().to_owned())
 }
 
-/// A search that can be made.
-struct Checked {
+/// A search that can be made: its request was read and its code evaluated, once for its plan and for its forks.
+pub struct CulpritSearch {
+    query: CulpritQuery,
     fails: Expression,
-    events: Vec<Event>,
     steps: Vec<Step>,
     experiment: Experiment,
+    checked: CheckedArms,
 }
 
 /// What came of one fork.
@@ -93,15 +94,26 @@ impl Workspace {
         &self,
         query: &CulpritQuery,
         cancel: &Cancel,
+        progress: impl FnMut(TryProgress),
+    ) -> Result<CulpritView, Fault> {
+        self.check_may_experiment()?;
+        self.run_search(&self.culprit_search(query)?, cancel, progress)
+    }
+
+    /// As [`culprit`](Self::culprit), of a search that was checked.
+    pub fn run_search(
+        &self,
+        CulpritSearch { query, fails, steps, experiment, .. }: &CulpritSearch,
+        cancel: &Cancel,
         mut progress: impl FnMut(TryProgress),
     ) -> Result<CulpritView, Fault> {
         self.check_may_experiment()?;
-        let Checked { fails, events, steps, experiment } = self.check_culprit(query)?;
+        let events: &[Event] = &experiment.events;
         let is_mock = experiment.mock != Mock::Off;
         let first = steps.first().map_or(u64::MAX, |step| step.seq);
-        let mut is_deterministic = !may_differ(&events, first, is_mock);
+        let mut is_deterministic = !may_differ(events, first, is_mock);
         let wanted = if query.samples == 0 { SAMPLES } else { query.samples };
-        let meter = self.meter_of(&experiment)?;
+        let meter = self.meter_of(experiment)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&experiment.row.flow))?;
         let workers = experiment.workers(query.jobs);
         let mut search = Search::new(steps.len(), wanted, MAX_FORKS, is_deterministic);
@@ -123,7 +135,7 @@ impl Workspace {
             let (answered, facts) = (Arc::default(), Arc::default());
             let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default(), answered, facts };
             let (mut seen, mut errors, mut has_drawn) = (Tally::default(), Vec::new(), false);
-            let (mut begun, model) = (0, model_after(&events, cut));
+            let (mut begun, model) = (0, model_after(events, cut));
             let jobs: Vec<u32> = (0..forks).collect();
             batch(
                 &jobs,
@@ -131,7 +143,7 @@ impl Workspace {
                 cancel,
                 |_| -> Result<ForkEnd, String> {
                     let calls = meter.sample(numbers.fetch_add(1, Ordering::Relaxed));
-                    let ran = self.run_fork(&experiment, &variant, model.as_deref(), &calls, cancel);
+                    let ran = self.run_fork(experiment, &variant, model.as_deref(), &calls, cancel);
                     calls.give_room_back();
                     let Some(id) = ran.map_err(|fault| fault.to_string())? else { return Ok(ForkEnd::NotBegun) };
                     let read = self.read_run(&id).map_err(|fault| fault.to_string())?;
@@ -206,7 +218,7 @@ impl Workspace {
         };
         let curve = steps.iter().zip(&search.points).filter(|(_, tally)| tally.samples > 0).map(point).collect();
         let (verdict, step) = verdict;
-        let step = step.map(|step| deciding(&steps, step, &mut notes));
+        let step = step.map(|step| deciding(steps, step, &mut notes));
         let culprit = step.and_then(|step| steps.get(step)).map(|step| Culprit {
             path: step.path.clone(),
             attempt: step.attempt,
@@ -227,21 +239,14 @@ impl Workspace {
         })
     }
 
-    /// Refuses a search that cannot be made, by everything that is known before a fork runs.
-    pub fn check_search(&self, query: &CulpritQuery) -> Result<(), Fault> {
-        self.check_culprit(query).map(drop)
-    }
-
-    fn check_culprit(&self, query: &CulpritQuery) -> Result<Checked, Fault> {
+    /// Prepares a search, or refuses one that cannot be made, by everything that is known before a fork runs.
+    pub fn culprit_search(&self, query: &CulpritQuery) -> Result<CulpritSearch, Fault> {
         let fails = expression("--fails", &query.fails)?;
-        let (_, events) = self.whole_log_of(&query.request)?;
-        let read = self
-            .read_run(&query.request)?
-            .ok_or_else(|| Fault::not_found(format!("unknown request \"{}\"", query.request)))?;
-        if Begun::of(read.row.status) == Begun::Runs {
+        let (row, events) = self.whole_log_of(&query.request)?;
+        if Begun::of(row.status) == Begun::Runs {
             return Err(Fault::refused(format!("request \"{}\" is still running", query.request)));
         }
-        match fails.evaluate(&self.told(&read)?) {
+        match fails.evaluate(&self.told(&self.run_in(row.clone(), &events)?)?) {
             Ok(Some(Value::Bool(true))) => {}
             Ok(Some(Value::Bool(false))) => {
                 return Err(Fault::invalid(format!(
@@ -256,8 +261,8 @@ impl Workspace {
             Err(error) => return Err(Fault::invalid(format!("--fails: {error}"))),
         }
         let steps = steps(&events);
-        let experiment = self.forks_of(query, steps.first())?;
-        Ok(Checked { fails, events, steps, experiment })
+        let (experiment, checked) = self.forks_of(query, (row, events), steps.first())?;
+        Ok(CulpritSearch { query: query.clone(), fails, steps, experiment, checked })
     }
 
     /// Runs a fork of a search to its end. Returns its request; `None` if it was not begun.
@@ -283,24 +288,38 @@ impl Workspace {
     /// What a search may ask, all forks together: it runs as many only if nothing is clear before. Writes and runs
     /// nothing.
     pub fn plan_culprit(&self, query: &CulpritQuery) -> Result<TryPlan, Fault> {
-        let (_, events) = self.whole_log_of(&query.request)?;
-        let experiment = self.forks_of(query, steps(&events).first())?;
-        let checked = self.check_query(&experiment)?;
+        let (row, events) = self.whole_log_of(&query.request)?;
+        let steps = steps(&events);
+        let (experiment, checked) = self.forks_of(query, (row, events), steps.first())?;
+        Ok(self.plan_of_forks(query, &experiment, &checked))
+    }
+
+    /// As [`plan_culprit`](Self::plan_culprit), of a search that was checked.
+    pub fn plan_search(&self, CulpritSearch { query, experiment, checked, .. }: &CulpritSearch) -> TryPlan {
+        self.plan_of_forks(query, experiment, checked)
+    }
+
+    fn plan_of_forks(&self, query: &CulpritQuery, experiment: &Experiment, checked: &CheckedArms) -> TryPlan {
         let each = LeftOfArm { begins: 1, ..LeftOfArm::default() };
-        let plan = self.plan_of_experiment(&experiment, &checked, &|_| each);
+        let plan = self.plan_of_experiment(experiment, checked, &|_| each);
         let all = f64::from(MAX_FORKS);
         let budget = query.budget.and_then(|budget| if let Budget::Calls(calls) = budget { Some(calls) } else { None });
-        Ok(TryPlan {
+        TryPlan {
             samples: MAX_FORKS,
             model_calls: plan.model_calls.saturating_mul(MAX_FORKS).min(budget.unwrap_or(u32::MAX)),
             tokens: plan.tokens.map(|tokens| tokens * all),
             cost_usd: plan.cost_usd.map(|cost| cost * all),
             ..plan
-        })
+        }
     }
 
-    /// What the forks of a search have in common with those of an experiment.
-    fn forks_of(&self, query: &CulpritQuery, first: Option<&Step>) -> Result<Experiment, Fault> {
+    /// What the forks of a search have in common with those of an experiment, and the code that they run.
+    fn forks_of(
+        &self,
+        query: &CulpritQuery,
+        log: (RequestRow, Vec<Event>),
+        first: Option<&Step>,
+    ) -> Result<(Experiment, CheckedArms), Fault> {
         let path = first.map_or("root", |step| step.path.as_str());
         let try_query = TryQuery {
             request: query.request.clone(),
@@ -309,14 +328,14 @@ impl Workspace {
             models_by: query.models_by.clone(),
             ..TryQuery::default()
         };
-        let mut experiment = self.experiment_of(String::new(), try_query, Spending::default())?;
+        let mut experiment = self.experiment_in(log, String::new(), try_query, Spending::default())?;
         // Model calls from the first step on, and none that is on its way.
         experiment.place = Place {
             path: experiment.place.path,
             before: first.map_or(0, |step| step.seq.saturating_sub(1)),
             ended: None,
         };
-        self.check_query(&experiment)?;
-        Ok(experiment)
+        let checked = self.check_query(&experiment)?;
+        Ok((experiment, checked))
     }
 }

@@ -10,7 +10,7 @@ use super::parameters::check_parameters;
 use super::place::{Place, RecordedCall};
 use super::score::Score;
 use super::variant::Variant;
-use super::{Budget, Experiment, Spending, TryQuery};
+use super::{Budget, Experiment, Spending, Trial, TryQuery};
 use crate::catalogue::runnable::{Wanted, named};
 use crate::core::fault::Fault;
 use crate::core::prices::CallTokens;
@@ -40,10 +40,21 @@ const MAX_CHECKED: usize = 20;
 impl Workspace {
     /// What an experiment will take. Writes and runs nothing.
     pub fn plan_try(&self, query: &TryQuery) -> Result<TryPlan, Fault> {
-        let experiment = self.experiment_of(String::new(), query.clone(), Spending::default())?;
+        Ok(self.plan_trial(&self.trial(query)?))
+    }
+
+    /// As [`plan_try`](Self::plan_try), of an experiment that was checked.
+    pub fn plan_trial(&self, Trial { experiment, checked }: &Trial) -> TryPlan {
+        let all = LeftOfArm { begins: experiment.query.samples(), ..LeftOfArm::default() };
+        self.plan_of_experiment(experiment, checked, &|_| all)
+    }
+
+    /// Prepares an experiment, or refuses one that cannot be begun. Writes and runs nothing.
+    pub fn trial(&self, query: &TryQuery) -> Result<Trial, Fault> {
+        let id = format!("exp_{}", crate::effects::outside::new_id().simple());
+        let experiment = self.experiment_of(id, query.clone(), Spending::default())?;
         let checked = self.check_query(&experiment)?;
-        let all = LeftOfArm { begins: query.samples(), ..LeftOfArm::default() };
-        Ok(self.plan_of_experiment(&experiment, &checked, &|_| all))
+        Ok(Trial { experiment, checked })
     }
 
     /// Refuses what cannot be tried before anything is written. Returns what the arms run that were looked at, by their

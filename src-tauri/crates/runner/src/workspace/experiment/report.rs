@@ -23,6 +23,14 @@ pub(super) struct Read {
     pub(super) end: End,
 }
 
+/// The output of the request that ended, as it was recorded.
+fn finished(events: &[Event]) -> Option<&Recorded> {
+    events.iter().rev().find_map(|event| match &event.kind {
+        EventKind::RequestFinished { output, .. } => output.as_ref(),
+        _ => None,
+    })
+}
+
 impl Workspace {
     /// Reads a run. `None` if somebody has deleted it.
     pub(super) fn read_run(&self, request: &str) -> Result<Option<Read>, Fault> {
@@ -41,12 +49,20 @@ impl Workspace {
         let first = row.forked_from.as_ref().map_or(1, |from| from.seq + 1);
         let query = EventQuery { from: Some(first), ..EventQuery::default() };
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
-        let finished = events.iter().rev().find_map(|event| match &event.kind {
-            EventKind::RequestFinished { output, .. } => output.as_ref(),
-            _ => None,
-        });
-        let output = finished.map_or(Ok(None), |output| self.value_of(request, &events, output))?;
-        let StateView { session, user, project, request: own, .. } = self.state_at(request, None)?;
+        let output = finished(&events).map_or(Ok(None), |output| self.value_of(request, &events, output))?;
+        self.run_of(row, events, output)
+    }
+
+    /// As [`read_run`](Self::read_run), of a run whose whole log was read.
+    pub(super) fn run_in(&self, row: RequestRow, all: &[Event]) -> Result<Read, Fault> {
+        let shared = row.forked_from.as_ref().map_or(0, |from| from.seq);
+        let own = all[all.partition_point(|event| event.seq <= shared)..].to_vec();
+        let output = finished(&own).and_then(|output| Events::new(all).value(output)).cloned();
+        self.run_of(row, own, output)
+    }
+
+    fn run_of(&self, row: RequestRow, events: Vec<Event>, output: Option<Value>) -> Result<Read, Fault> {
+        let StateView { session, user, project, request: own, .. } = self.state_at(&row.id, None)?;
         let mut state = Map::new();
         for (name, value) in [("session", session), ("user", user), ("project", project), ("request", own)] {
             state.extend(value.map(|Json(value)| (name.to_owned(), value)));

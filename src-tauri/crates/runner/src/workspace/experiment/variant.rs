@@ -4,7 +4,7 @@
 //! runs what would be adopted.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, MutexGuard};
 
 use engine::event::{Event, ModelEdit, Seq};
 use script::{Bundler, Code, NoDefinition, OptionValue, Source};
@@ -18,7 +18,7 @@ use crate::core::fault::Fault;
 use crate::models::target::problem_of;
 use crate::run::batch::Cancel;
 use crate::run::prepare::gone;
-use crate::workspace::{Edits, Mock, Workspace};
+use crate::workspace::{Edits, Mock, Workspace, lock};
 
 /// What an arm runs.
 #[derive(Clone)]
@@ -37,13 +37,13 @@ impl Workspace {
     /// What each arm runs; `Err` is why one cannot be run. Once it is cancelled, the arms that are left have none.
     pub(super) fn variants(
         &self,
-        Experiment { query, row, events, place, mock, .. }: &Experiment,
+        Experiment { query, row, events, place, mock, codes, .. }: &Experiment,
         arms: &[Arm],
         cancel: &Cancel,
     ) -> Result<Vec<Result<Variant, String>>, Fault> {
         let generator = if query.needs_generator() { Some(place.generator(events)?) } else { None };
         let of = Recording { flow: &row.flow, action: &row.action, events, place };
-        let mut codes = Codes { workspace: self, of, bundler: None, known: HashMap::new() };
+        let mut codes = Codes { workspace: self, of, bundler: None, known: lock(codes) };
         let answered = Arc::new(place.answers_beside(events, place.before));
         let answered_behind = place.ended.map(|ended| Arc::new(place.answers_beside(events, ended)));
         let variants = arms.iter().take_while(|_| !cancel.is_cancelled()).map(|arm| {
@@ -83,12 +83,15 @@ impl Workspace {
 /// The revision and the texts of an arm, which decide what code it runs.
 type CodeKey = (Option<String>, Vec<(PromptField, String)>);
 
+/// The code of arms, by what decides it: an experiment makes and evaluates each once.
+pub(super) type KnownCodes = HashMap<CodeKey, Result<KnownCode, Fault>>;
+
 /// The code of the arms. Those that differ in no text share a bundle.
 struct Codes<'w> {
     workspace: &'w Workspace,
     of: Recording<'w>,
     bundler: Option<Bundler>,
-    known: HashMap<CodeKey, Result<KnownCode, Fault>>,
+    known: MutexGuard<'w, KnownCodes>,
 }
 
 /// A version of the code, and what is known of it.

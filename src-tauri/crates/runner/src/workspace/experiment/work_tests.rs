@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde_json::json;
 
-use super::{SetAxis, TryQuery};
+use super::{CulpritQuery, SetAxis, TryQuery};
 use crate::run::batch::Cancel;
 use crate::views::ExperimentView;
 use crate::workspace::{OpenOptions, RunOptions, Workspace};
@@ -97,6 +97,34 @@ fn where_the_arms_leave_the_request_is_read_once() {
         assert_eq!(Arc::strong_count(&experiment.events), 3);
         assert_eq!(points.values().map(Arc::strong_count).collect::<Vec<_>>(), [1]);
     }
+}
+
+/// The plan, the check and the run each read the request, and evaluated the code of the arms.
+#[test]
+fn an_experiment_that_is_planned_and_run_reads_its_request_once() {
+    for arms in [3, 6] {
+        let (_dir, workspace) = place();
+        let before = workspace.known_samples.preparations();
+        let trial = workspace.trial(&query(arms)).unwrap();
+        assert_eq!(workspace.plan_trial(&trial).arms, arms);
+        assert_eq!(workspace.run_trial(&trial, &Cancel::default(), |_| {}).unwrap().missing, 0);
+        let (logs, evaluations) = workspace.known_samples.preparations();
+        assert_eq!((logs - before.0, evaluations - before.1), (1, 1), "arms that differ in state run one code");
+    }
+}
+
+#[test]
+fn a_search_that_is_planned_and_run_reads_its_request_once() {
+    let (_dir, workspace) = place();
+    let query = CulpritQuery { request: "r".to_owned(), fails: "output >= 20".to_owned(), ..CulpritQuery::default() };
+    let before = workspace.known_samples.preparations();
+    let search = workspace.culprit_search(&query).unwrap();
+    assert_eq!(workspace.plan_search(&search).model_calls, 0);
+    let view = workspace.run_search(&search, &Cancel::default(), |_| {}).unwrap();
+    assert!(view.forks > 0);
+    let (logs, evaluations) = workspace.known_samples.preparations();
+    assert_eq!((logs - before.0, evaluations - before.1), (1, 1));
+    assert_eq!(workspace.known_samples.readings(), u64::from(view.forks), "each fork, and the request not again");
 }
 
 /// What comes before the place is taken from the log.
