@@ -215,6 +215,42 @@ export default defineFlow({ kind: "main", actions: { go: { block: chain("all")
     assert!(text.starts_with("taken from the log: 2 blocks, with the 3 inside them\n"), "{text}");
 }
 
+/// The step that failed stands before those that had ended: they are taken from the log behind it, by a resume and by a
+/// fork.
+#[test]
+fn a_plan_counts_what_comes_from_the_log_behind_a_step_that_was_moved_to_the_front() {
+    const MOVED: &str = r#"
+const step = (name) => handler({ name, inputSchema: z.any(), execute: async (input) => input });
+const inner = sequencer({ name: "inner", inputSchema: z.any() }).step(step("deep")).step(step("deeper"));
+const breaks = handler({ name: "breaks", inputSchema: z.any(), execute: async (input) => { BODY } });
+export default defineFlow({ kind: "main", actions: { go: { block: sequencer({ name: "all", inputSchema: z.any() })CHAIN } } });
+"#;
+    let code = |body: &str, chain: &str| {
+        let text = MOVED.replace("BODY", body).replace("CHAIN", chain);
+        format!(
+            "import {{ defineFlow, handler, sequencer }} from \"@flow-state-dev/core\";\nimport {{ z }} from \"zod\";\n{text}"
+        )
+    };
+    let steps = ".step(step(\"one\")).step(inner).step(step(\"two\"))";
+    let failing = code("throw new Error(\"no\");", &format!("{steps}.step(breaks).step(step(\"last\"))"));
+    let mended = code("return input;", &format!(".step(breaks){steps}.step(step(\"last\"))"));
+    for command in ["resume r", "fork r --at root/step:two"] {
+        let place = Place::new().file("flows/main.ts", &failing);
+        assert_eq!(place.ask("run main go --user ada --input 1 --request r").code, Some(3));
+        place.write("flows/main.ts", &mended);
+        let planned = Planned::of(&place, command).expect("it has a plan");
+        let plan = planned.answer.json();
+        assert_eq!((&plan["fromLog"], &plan["insideFromLog"]), (&json!(3), &json!(2)), "{command}: {plan}");
+        let done = place.ask(command);
+        assert_eq!(done.code, Some(0), "{command}: {done}");
+        planned.compare(&place, command, &done);
+    }
+    // Steps before it in the chain of today are no others than before.
+    let place = Place::new().file("flows/main.ts", &failing);
+    assert_eq!(place.ask("run main go --user ada --input 1 --request r").code, Some(3));
+    assert_eq!(place.get("resume r --plan")["fromLog"], 3);
+}
+
 #[test]
 fn a_retry_runs_all_of_it_and_asks_every_model() {
     let (place, request) = failed();

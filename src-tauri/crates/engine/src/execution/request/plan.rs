@@ -16,12 +16,12 @@ use indexmap::{IndexMap, IndexSet};
 
 use crate::execution::core::abort::Abort;
 use crate::execution::record::alignment::Alignment;
-use crate::execution::record::gone::is_gone;
+use crate::execution::record::gone::{PassedOperation, is_gone, operations};
 use crate::execution::record::reuse::Reuse;
 use crate::execution::run::{PriorRun, Run, StartRequest};
 use crate::model::effects::{EffectKind, Effects};
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
-use crate::model::flow::Flow;
+use crate::model::flow::{Block, Flow};
 use crate::model::log::Log;
 use crate::model::path::{is_inside, parent, path_below, with_ancestors};
 
@@ -107,17 +107,21 @@ impl Run {
         let known = ran(&translated);
         let is_new = |path: &&Arc<str>| !known.contains_key(*path) && reached[*path] == Reached::Open;
         let new: Vec<Arc<str>> = reached.keys().filter(is_new).cloned().collect();
-        let reached_first: HashSet<Arc<str>> = reached.keys().cloned().collect();
+        let root = self.flow.actions.get(&self.start.action).map(|action| action.block.clone());
+        let first: IndexMap<Arc<str>, Reached> = reached.clone();
+        let order = Order::read(root.as_ref(), &first);
         let went_on: HashSet<String> =
             reached.keys().flat_map(|path| with_ancestors(path).skip(1)).map(str::to_owned).collect();
         // Whether the flow went on behind a block that had stopped: another one of its race had won, and wins again.
-        let went_past = |around: &str, stopped: Seq| {
+        // A block that today's chain has before it says nothing of that.
+        let went_past = |around: &str, block: &str, stopped: Seq| {
+            let own = order.number_in(block, around);
+            let is_before = |inner: &str| order.numbers.get(inner).zip(own).is_some_and(|(inner, own)| *inner < own);
             let mut inner = known.iter().filter(|(path, ran)| ran.began > stopped && parent(path) == Some(around));
-            inner.any(|(path, _)| reached_first.contains(path))
+            inner.any(|(path, _)| first.contains_key(path) && !is_before(path))
         };
         let mut plan = Plan { new: new.clone(), drift: drift(planned), ..Plan::default() };
         plan.from_log.extend(reached.iter().filter(|(_, how)| **how == Reached::Taken).map(|(path, _)| path.clone()));
-        let root = self.flow.actions.get(&self.start.action).map(|action| action.block.clone());
         let has_tools: HashSet<&str> = known.keys().filter(|path| is_of_tool(path)).filter_map(|p| parent(p)).collect();
         let asked = known.iter().filter(|(_, ran)| ran.calls + ran.before > 0);
         let asking: HashSet<&str> = asked.flat_map(|(path, _)| with_ancestors(path)).collect();
@@ -142,12 +146,14 @@ impl Run {
             if how == Reached::Taken || (how == Reached::Ended && !was_reached) {
                 continue;
             }
-            if !was_reached && ran.stopped.is_some_and(|stopped| went_past(around, stopped)) {
+            if !was_reached && ran.stopped.is_some_and(|stopped| went_past(around, path, stopped)) {
                 continue;
             }
             if !was_reached && self.replay_cache.has_ended(path) {
-                // Behind a step that is new, or run by a function that stopped at once; or else gone from the flow.
-                if !went_on.contains(around) || new.iter().any(|new| is_inside(new, around)) {
+                // Behind a step that is new or stops, or run by a function that stopped at once; or else gone from the
+                // flow.
+                let is_behind = new.iter().any(|new| is_inside(new, around)) || order.is_behind_open(path, around);
+                if !went_on.contains(around) || is_behind {
                     plan.from_log.push(path.clone());
                     reached.insert(path.clone(), Reached::Taken);
                 }
@@ -188,6 +194,49 @@ impl Run {
             |inner: &str| path_below(inner, path).is_some_and(|rest| rest.starts_with("tool:") && !rest.contains('/'));
         let mut tools = reached.iter().filter(|(inner, how)| **how == Reached::Open && is_tool(inner)).peekable();
         tools.peek().is_some() && tools.all(|(tool, _)| !self.replay_cache.suspensions.is_waiting(tool))
+    }
+}
+
+/// The places in today's chains of the blocks that a plan comes to before it stops.
+struct Order<'r> {
+    root: Option<&'r Rc<Block>>,
+    /// The number of the operation that begins a block, in the chain around it.
+    numbers: HashMap<&'r str, usize>,
+    /// The number of the first operation that stops, by the chain and the passes before it.
+    open: HashMap<(&'r str, &'r str), usize>,
+}
+
+impl<'r> Order<'r> {
+    fn read(root: Option<&'r Rc<Block>>, reached: &'r IndexMap<Arc<str>, Reached>) -> Order<'r> {
+        let mut order = Order { root, numbers: HashMap::new(), open: HashMap::new() };
+        for (path, how) in reached {
+            for PassedOperation { chain, passes, number } in order.passed(path) {
+                if parent(path) == Some(chain) {
+                    order.numbers.insert(path, number);
+                }
+                if *how == Reached::Open {
+                    let first = order.open.entry((chain, passes)).or_insert(number);
+                    *first = number.min(*first);
+                }
+            }
+        }
+        order
+    }
+
+    fn passed<'p>(&self, path: &'p str) -> Vec<PassedOperation<'p>> {
+        self.root.map_or_else(Vec::new, |root| operations(root, path))
+    }
+
+    /// The number of the operation of a chain that leads to a path.
+    fn number_in(&self, path: &str, chain: &str) -> Option<usize> {
+        self.passed(path).into_iter().find(|passed| passed.chain == chain).map(|passed| passed.number)
+    }
+
+    /// Whether a chain stops at an operation before the one that leads to a path, in the same pass.
+    fn is_behind_open(&self, path: &str, chain: &str) -> bool {
+        let passed = self.passed(path).into_iter().find(|passed| passed.chain == chain);
+        let Some(PassedOperation { passes, number, .. }) = passed else { return false };
+        self.open.get(&(chain, passes)).is_some_and(|open| *open < number)
     }
 }
 
