@@ -73,6 +73,28 @@ fn a_refusal_names_all_that_would_be_right() {
 }
 
 #[test]
+fn a_budget_that_is_none_is_named_with_the_range() {
+    let place = Place::with_flow(FLOW);
+    let whole = "give a whole number from 1 to 4294967295";
+    let cases = [
+        ("99999999999", "99999999999 model calls: give a whole number from 1 to 4294967295"),
+        ("-5", whole),
+        ("NaN", whole),
+        ("1e400", whole),
+        ("1e400usd", "1e400 US dollars: give more than 0 and at most 1000000000"),
+        ("ten", "both 1 to 4294967295"),
+    ];
+    for (given, right) in cases {
+        for words in [&["try", "r", "--at", "root"][..], &["culprit", "r", "--fails", "true"]] {
+            let error = said(&place, &[words, &["--budget", given]].concat(), 2);
+            for part in ["--budget", given, right] {
+                assert!(error.contains(part), "{part}: {error}");
+            }
+        }
+    }
+}
+
+#[test]
 fn a_question_names_the_answers_that_it_takes() {
     let place = Place::with_flow(FLOW);
     assert_eq!(place.ask("run words ask --user ada --request r --input {}").code, Some(4));

@@ -3,6 +3,11 @@ import type { Budget } from '../host/host';
 
 export type BudgetDraft = { amount: string; unit: 'calls' | 'tokens' | 'usd' };
 
+/** No budget has more model calls or tokens. */
+const MAX_COUNT = 4_294_967_295;
+/** No budget has more US dollars. */
+const MAX_USD = 1e9;
+
 /** A whole number from 1; null if the text is none. */
 export function countOf(text: string): number | null {
   const count = Number(text.trim());
@@ -14,10 +19,10 @@ export function budgetOf({ amount, unit }: BudgetDraft, wrong: { budget?: string
   if (!amount.trim()) return null;
   if (unit === 'usd') {
     const usd = Number(amount);
-    if (!(usd > 0 && Number.isFinite(usd))) wrong.budget = 'Type an amount above 0.';
+    if (!(usd > 0 && usd <= MAX_USD)) wrong.budget = 'Type an amount above 0, at most 1,000,000,000.';
     return { usd };
   }
   const count = countOf(amount);
-  if (count === null || count > 4_294_967_295) wrong.budget = 'Type a whole number from 1.';
+  if (count === null || count > MAX_COUNT) wrong.budget = 'Type a whole number from 1 to 4,294,967,295.';
   return unit === 'calls' ? { calls: count ?? 1 } : { tokens: count ?? 1 };
 }

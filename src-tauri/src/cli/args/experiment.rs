@@ -228,18 +228,33 @@ fn list_of(flag: &str, text: &str) -> Result<Vec<Value>, Fault> {
     }
 }
 
-/// `50`, `50calls`, `20000tokens`, `0.5usd`.
+/// `50`, `50calls`, `20000tokens`, `0.5usd`. An error says what range the number has to be in.
 fn budget(text: &str) -> Result<Budget, String> {
-    let wrong = || "write model calls, like 50, tokens, like 20000tokens, or US dollars, like 0.5usd".to_owned();
+    const UNITS: [(&str, &str); 6] = [
+        ("calls", "model calls"),
+        ("call", "model calls"),
+        ("tokens", "tokens"),
+        ("token", "tokens"),
+        ("usd", "US dollars"),
+        ("$", "US dollars"),
+    ];
     let text = text.trim().to_ascii_lowercase().replace([' ', '_'], "");
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(end);
-    let whole = || number.parse::<u32>().map_err(|_| wrong());
-    match unit {
-        "" | "call" | "calls" => whole().map(Budget::Calls),
-        "token" | "tokens" => whole().map(Budget::Tokens),
-        "usd" | "$" => number.parse().map(Budget::Usd).map_err(|_| wrong()),
-        _ => Err(wrong()),
+    let with_unit = UNITS.iter().find_map(|(word, unit)| Some((text.strip_suffix(*word)?, *unit)));
+    let (number, unit) = with_unit.unwrap_or((text.as_str(), "model calls"));
+    let (most, most_usd) = (u32::MAX, Budget::MAX_USD);
+    let Ok(amount) = number.parse::<f64>() else {
+        return Err(format!(
+            "write model calls, like 50, tokens, like 20000tokens (both 1 to {most}), or US dollars, like 0.5usd (more \
+             than 0, at most {most_usd})"
+        ));
+    };
+    let count = number.parse::<u32>().ok().filter(|count| *count > 0);
+    match (unit, count) {
+        ("US dollars", _) if amount > 0.0 && amount <= most_usd => Ok(Budget::Usd(amount)),
+        ("US dollars", _) => Err(format!("{number} US dollars: give more than 0 and at most {most_usd}")),
+        ("tokens", Some(count)) => Ok(Budget::Tokens(count)),
+        (_, Some(count)) => Ok(Budget::Calls(count)),
+        (unit, None) => Err(format!("{number} {unit}: give a whole number from 1 to {most}")),
     }
 }
 
@@ -323,9 +338,26 @@ mod tests {
         assert_eq!(budget("50 calls"), Ok(Budget::Calls(50)));
         assert_eq!(budget("20000tokens"), Ok(Budget::Tokens(20_000)));
         assert_eq!(budget("0.5USD"), Ok(Budget::Usd(0.5)));
-        for text in ["", "much", "-1", "0.5", "5eur", "0.5tokens"] {
-            assert!(budget(text).is_err(), "{text}");
+        for text in ["", "much", "ten", "5eur", "calls"] {
+            assert!(budget(text).unwrap_err().contains("both 1 to 4294967295"), "{text}");
         }
+    }
+
+    #[test]
+    fn a_budget_out_of_range_is_refused_with_the_range() {
+        let whole = "give a whole number from 1 to 4294967295";
+        for text in ["99999999999", "4294967296", "-1", "0", "0.5", "NaN", "inf", "1e400", "1e3"] {
+            let error = budget(text).unwrap_err();
+            assert_eq!(error, format!("{} model calls: {whole}", text.to_ascii_lowercase()));
+            let error = budget(&format!("{text} tokens")).unwrap_err();
+            assert_eq!(error, format!("{} tokens: {whole}", text.to_ascii_lowercase()));
+        }
+        for text in ["-1", "0", "nan", "1e400", "1000000001"] {
+            let error = budget(&format!("{text}usd")).unwrap_err();
+            assert_eq!(error, format!("{text} US dollars: give more than 0 and at most 1000000000"));
+        }
+        assert_eq!(budget("4294967295"), Ok(Budget::Calls(u32::MAX)));
+        assert_eq!(budget("1e-3$"), Ok(Budget::Usd(0.001)));
     }
 
     #[test]

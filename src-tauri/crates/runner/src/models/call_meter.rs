@@ -46,6 +46,11 @@ pub enum Budget {
     Usd(f64),
 }
 
+impl Budget {
+    /// No budget has more US dollars.
+    pub const MAX_USD: f64 = 1e9;
+}
+
 /// What a call is expected to take, by what was recorded.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct ExpectedCall {

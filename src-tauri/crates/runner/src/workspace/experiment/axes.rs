@@ -279,12 +279,14 @@ impl TryQuery {
             }
         }
         match self.budget {
-            Some(Budget::Calls(0) | Budget::Tokens(0)) => {
-                Err(Fault::invalid("--budget: a budget of 0 allows no model call; give at least 1"))
-            }
-            Some(Budget::Usd(usd)) if !(usd.is_finite() && usd > 0.0) => {
-                Err(Fault::invalid(format!("--budget: {usd} US dollars allow no model call; give more than 0")))
-            }
+            Some(Budget::Calls(0) | Budget::Tokens(0)) => Err(Fault::invalid(format!(
+                "--budget: a budget of 0 allows no model call; give a whole number from 1 to {}",
+                u32::MAX
+            ))),
+            Some(Budget::Usd(usd)) if !(usd > 0.0 && usd <= Budget::MAX_USD) => Err(Fault::invalid(format!(
+                "--budget: {usd} US dollars: give more than 0 and at most {}",
+                Budget::MAX_USD
+            ))),
             _ => Ok(()),
         }
     }
@@ -350,7 +352,12 @@ mod tests {
         let many: Vec<String> = (0..200).map(|n| format!("m{n}")).collect();
         check(TryQuery { models: many, samples: 51, ..TryQuery::default() }, "10200 samples");
         check(TryQuery { budget: Some(Budget::Calls(0)), ..TryQuery::default() }, "allows no model call");
-        check(TryQuery { budget: Some(Budget::Usd(-1.0)), ..TryQuery::default() }, "more than 0");
+        for usd in [-1.0, 0.0, f64::NAN, f64::INFINITY, 1e300] {
+            check(
+                TryQuery { budget: Some(Budget::Usd(usd)), ..TryQuery::default() },
+                "more than 0 and at most 1000000000",
+            );
+        }
         check(TryQuery { models: vec![String::new()], ..TryQuery::default() }, "--model: a name is empty");
         let axis = |value: Value| SetAxis { place: "session.n".to_owned(), values: vec![value] };
         check(TryQuery { set: vec![axis(json!(1)), axis(json!(2))], ..TryQuery::default() }, "given twice");
