@@ -81,6 +81,9 @@ impl Workspace {
             }
             let running = self.resume_sample(recorded, job.variant, calls)?;
             self.finish_sample(running, calls, cancel)?;
+            if !calls.is_refused() && !cancel.is_cancelled() {
+                twins.has_gone_on(job.arm);
+            }
             return Ok(Some(request.to_owned()));
         }
         if !has_room(&|| twins.may_share(job.arm, job.number)) {

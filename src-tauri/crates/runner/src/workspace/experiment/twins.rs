@@ -29,6 +29,8 @@ struct Seen {
     asked: HashSet<(usize, u32)>,
     /// The arms that ask something else than those of their group.
     others: HashSet<u32>,
+    /// The arms with a sample that was stopped before it was known whether it asks the same.
+    interrupted: HashSet<u32>,
 }
 
 impl Twins {
@@ -56,12 +58,23 @@ impl Twins {
     pub(super) fn may_share(&self, arm: u32, number: u32) -> bool {
         let Some(group) = self.groups.get(&arm) else { return false };
         let seen = lock(&self.seen);
-        seen.others.len() < MAX_OTHERS && !seen.others.contains(&arm) && seen.asked.contains(&(*group, number))
+        let is_compared = !seen.others.contains(&arm) && !seen.interrupted.contains(&arm);
+        seen.others.len() < MAX_OTHERS && is_compared && seen.asked.contains(&(*group, number))
     }
 
-    /// A sample of an arm has asked what no other one had asked, or was stopped.
+    /// A sample of an arm has asked what no other one had asked.
     pub(super) fn asks_otherwise(&self, arm: u32) {
         lock(&self.seen).others.insert(arm);
+    }
+
+    /// A sample of an arm was stopped: what it would have asked is not known.
+    pub(super) fn was_interrupted(&self, arm: u32) {
+        lock(&self.seen).interrupted.insert(arm);
+    }
+
+    /// A sample of an arm went on to its end, and asked nothing that another one had not asked.
+    pub(super) fn has_gone_on(&self, arm: u32) {
+        lock(&self.seen).interrupted.remove(&arm);
     }
 }
 
@@ -86,6 +99,24 @@ mod tests {
         twins.asks_otherwise(1);
         assert!(!twins.may_share(1, 1) && twins.may_share(2, 1));
         assert!(!Twins::default().may_share(1, 1));
+    }
+
+    /// Those that a killed process left say nothing of the other arms.
+    #[test]
+    fn an_arm_that_was_interrupted_is_not_one_that_asks_otherwise() {
+        let arms: Vec<(u32, Arm)> = (0..20).map(|n| (n, arm(None, n))).collect();
+        let twins = Twins::of(&arms);
+        twins.asks(0, 1);
+        for arm in 1..=2 * MAX_OTHERS as u32 {
+            twins.was_interrupted(arm);
+        }
+        assert!(!twins.may_share(1, 1), "whether it asks the same is not known");
+        assert!(twins.may_share(19, 1), "the others are as they were");
+        twins.has_gone_on(1);
+        assert!(twins.may_share(1, 1) && !twins.may_share(2, 1));
+        twins.asks_otherwise(1);
+        twins.has_gone_on(1);
+        assert!(!twins.may_share(1, 1), "it was compared");
     }
 
     #[test]
