@@ -108,6 +108,7 @@ pub(crate) fn builder() -> Builder<tauri::Wry> {
             experiment::plan_try,
             experiment::try_out,
             experiment::go_on_trying,
+            experiment::plan_going_on,
             experiment::stop_experiments,
             experiment::experiments,
             experiment::experiment,

@@ -194,6 +194,35 @@ test('one that stopped says why, and goes on with a new budget', async () => {
   expect(stop).toHaveBeenCalledTimes(1);
 });
 
+test('one that stopped says what is left to do, and asks again if the budget changes', async () => {
+  const left = { toBegin: 1, toContinue: 1, toScore: 3 };
+  const spent = '2 of the 2 model calls of the budget were made before; 0 are left';
+  const planned = vi.fn(async () => ({ ...PLAN, left, modelCalls: 5, baseModelCalls: 0, notes: [spent] }));
+  vi.spyOn(FakeHost.prototype, 'planGoingOn').mockImplementation(planned);
+  for (const stopped of ['budget', 'cancelled'] as const) {
+    await open('#experiments=exp_1', { ...VIEW, stopped, missing: 2, unscored: 3 });
+    await waitFor(() =>
+      expect(text('try-plan-words')).toBe(
+        'Left to do: 1 sample to begin, 1 sample to continue, 3 samples to score: at most 5 model calls, 720 tokens',
+      ),
+    );
+    expect(text('experiment-left')).toContain(spent);
+    expect(planned).toHaveBeenLastCalledWith('exp_1', {});
+    await type('budget-amount', 'many');
+    await waitFor(() => expect(text('try-plan')).toContain('Complete the fields above'));
+    await type('budget-amount', '9');
+    await waitFor(() => expect(planned).toHaveBeenLastCalledWith('exp_1', { budget: { calls: 9 } }));
+    cleanup();
+  }
+  // Without the request nothing can go on.
+  planned.mockClear();
+  await open('#experiments=exp_1', { ...VIEW, missing: 2, isRequestGone: true });
+  await screen.findByTestId('experiment-missing');
+  expect(screen.queryByTestId('experiment-left')).toBeNull();
+  expect(planned).not.toHaveBeenCalled();
+  vi.restoreAllMocks();
+});
+
 test('without an experiment the page says how to begin one', async () => {
   await open('#experiments=', VIEW, []);
   expect((await screen.findByTestId('experiments-empty')).textContent).toContain('Try another model');

@@ -48,6 +48,17 @@ pub(super) async fn go_on_trying(
     .await
 }
 
+/// What is left to do of an experiment, and what that will take.
+#[tauri::command]
+#[specta::specta]
+pub(super) async fn plan_going_on(
+    state: State<'_, WindowState>,
+    experiment: String,
+    changed: TryQuery,
+) -> Result<TryPlan, Fault> {
+    off_the_main_thread(state, move |workspace| workspace.plan_going_on(&experiment, &changed)).await
+}
+
 /// Stops the experiments and searches that this window runs. What has ended stays.
 #[tauri::command]
 #[specta::specta]

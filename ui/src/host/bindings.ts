@@ -151,6 +151,8 @@ export const commands = {
 	tryOut: (query: TryQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<ExperimentView>("try_out", { query, onProgress }),
 	/**  Goes on with an experiment: what is missing is run and scored. */
 	goOnTrying: (experiment: string, changed: TryQuery, onProgress: Channel<TryProgress>) => __TAURI_INVOKE<ExperimentView>("go_on_trying", { experiment, changed, onProgress }),
+	/**  What is left to do of an experiment, and what that will take. */
+	planGoingOn: (experiment: string, changed: TryQuery) => __TAURI_INVOKE<TryPlan>("plan_going_on", { experiment, changed }),
 	/**  Stops the experiments and searches that this window runs. What has ended stays. */
 	stopExperiments: () => __TAURI_INVOKE<null>("stop_experiments"),
 	/**  The experiments, newest first. */

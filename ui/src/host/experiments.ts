@@ -10,7 +10,7 @@ import type {
   TryQuery,
 } from './bindings';
 
-type OnProgress = (progress: TryProgress) => void;
+export type OnProgress = (progress: TryProgress) => void;
 
 export interface ExperimentHost {
   /** What an experiment will take; nothing is run. */
@@ -19,6 +19,8 @@ export interface ExperimentHost {
   tryOut(query: TryQuery, onProgress: OnProgress): Promise<ExperimentView>;
   /** Runs the samples that are missing, with another budget or more samples; or scores all of them anew. */
   goOnTrying(experiment: string, changed: TryQuery, onProgress: OnProgress): Promise<ExperimentView>;
+  /** What is left to do of an experiment, and what that will take; nothing is run. */
+  planGoingOn(experiment: string, changed: TryQuery): Promise<TryPlan>;
   /** Stops the experiments and searches that this window runs. What has ended stays. */
   stopExperiments(): Promise<void>;
   /** Newest first. */

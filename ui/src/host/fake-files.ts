@@ -1,5 +1,6 @@
 // What a recorded host answers of its database and of going on with requests.
 // It has no engine and no file, and says so where one would be needed.
+import type { OnProgress } from './experiments';
 import { FakeViews } from './fake-views';
 import { agentAccess } from './samples';
 import type { BlockSource, Change, ComparedQuery, ComparedRow, CompareQuery, DifferenceQuery, Fault } from './host';
@@ -29,7 +30,6 @@ import type {
   SuspensionRow,
   TextQuery,
   TryPlan,
-  TryProgress,
   TryQuery,
   Verified,
   VerifyProgress,
@@ -125,14 +125,13 @@ export abstract class FakeFiles extends FakeViews {
   async planCulprit(_query: CulpritQuery): Promise<TryPlan> {
     throw NO_ENGINE;
   }
-  async tryOut(_query: TryQuery, _onProgress: (progress: TryProgress) => void): Promise<ExperimentView> {
+  async tryOut(_query: TryQuery, _onProgress: OnProgress): Promise<ExperimentView> {
     throw NO_ENGINE;
   }
-  async goOnTrying(
-    _experiment: string,
-    _changed: TryQuery,
-    _onProgress: (progress: TryProgress) => void,
-  ): Promise<ExperimentView> {
+  async goOnTrying(_experiment: string, _changed: TryQuery, _onProgress: OnProgress): Promise<ExperimentView> {
+    throw NO_ENGINE;
+  }
+  async planGoingOn(_experiment: string, _changed: TryQuery): Promise<TryPlan> {
     throw NO_ENGINE;
   }
   async stopExperiments() {}
@@ -145,7 +144,7 @@ export abstract class FakeFiles extends FakeViews {
   async adopt(_experiment: string, _arm: string, _write: boolean): Promise<Adopted> {
     throw NO_FILE;
   }
-  async culprit(_query: CulpritQuery, _onProgress: (progress: TryProgress) => void): Promise<CulpritView> {
+  async culprit(_query: CulpritQuery, _onProgress: OnProgress): Promise<CulpritView> {
     throw NO_ENGINE;
   }
   openInEditor = noFile;

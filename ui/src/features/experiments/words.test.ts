@@ -51,6 +51,14 @@ test('a plan is one sentence', () => {
   );
 });
 
+test('what goes on says what is left to do', () => {
+  const left = { toBegin: 2, toContinue: 1, toScore: 0 };
+  expect(planWords({ ...PLAN, left, modelCalls: 3, baseModelCalls: 0, tokens: null, costUsd: null })).toBe(
+    'Left to do: 2 samples to begin, 1 sample to continue: at most 3 model calls',
+  );
+  expect(planWords({ ...PLAN, left: { toBegin: 0, toContinue: 0, toScore: 0 } })).toBe('Nothing is left to do');
+});
+
 test('a rate is a percentage with its interval, a mean is a number', () => {
   const rate = summary({ rate: 0.8, passed: 4, low: 0.376, high: 0.964 });
   expect([scoreWords(rate), intervalWords(rate), countWords(rate)]).toEqual(['80 %', '38 to 96 %', '4 of 5 pass']);

@@ -8,6 +8,7 @@ import type {
   ArmView,
   BesideBase,
   ExperimentView,
+  LeftToDo,
   SampleView,
   TryPlan,
   TryProgress,
@@ -17,10 +18,24 @@ import type { Look } from '../../model/status';
 /** `0.04 US dollars`: the unit is spelled out where an amount stands in a sentence. */
 export const money = (usd: number): string => `${dollars(usd).slice(1)} US dollars`;
 
-/** What an experiment will take, in one sentence. */
+/** What is left to do of an experiment: nothing if all has ended. */
+function leftWords({ toBegin, toContinue, toScore }: LeftToDo): string {
+  const all: [number, string][] = [
+    [toBegin, 'begin'],
+    [toContinue, 'continue'],
+    [toScore, 'score'],
+  ];
+  const parts = all.filter(([count]) => count > 0);
+  return parts.map(([count, what]) => `${plural(count, 'sample', 'samples')} to ${what}`).join(', ');
+}
+
+/** What an experiment will take, in one sentence; of one that goes on what is left to do. */
 export function planWords(plan: TryPlan): string {
+  const left = plan.left ? leftWords(plan.left) : null;
+  if (left === '') return 'Nothing is left to do';
   const { arms, samples, modelCalls, baseModelCalls, scoreModelCalls, scoredBy, tokens, costUsd } = plan;
-  const runs = `${plural(arms, 'arm', 'arms')} × ${plural(samples, 'sample', 'samples')}`;
+  const all = `${plural(arms, 'arm', 'arms')} × ${plural(samples, 'sample', 'samples')}`;
+  const runs = left === null ? all : `Left to do: ${left}`;
   const parts = [
     ...(baseModelCalls > 0 ? [`${thousands(baseModelCalls)} with nothing changed`] : []),
     ...(scoreModelCalls > 0 ? [`${thousands(scoreModelCalls)} to score samples`] : []),
