@@ -195,6 +195,41 @@ export default defineFlow({ kind: "intl", actions: { all: { block: handler({ nam
     assert_eq!(ran["output"], json!(wanted), "{ran:#}");
 }
 
+/// After the last change that the data of a zone lists, its rule goes on: summers had the time of winter.
+#[test]
+fn intl_has_summer_time_after_the_year_2100() {
+    const FLOW: &str = r#"
+const zones = ["Europe/Berlin", "America/New_York", "Australia/Sydney", "Asia/Tokyo", "UTC"];
+const clock = (timeZone: string, more: object = {}) => new Intl.DateTimeFormat("en-GB", { timeZone, timeStyle: "short", ...more });
+const years = [2099, 2100, 2101, 2150, 2500, 9000];
+const times = (timeZone: string) => years.map((year) => {
+  const [winter, summer] = [Date.UTC(year, 0, 10, 12), Date.UTC(year, 6, 10, 12)];
+  return [clock(timeZone).format(winter), clock(timeZone).format(summer)].join();
+});
+const parts = clock("Europe/Berlin").formatToParts(Date.UTC(2150, 6, 10, 12)).map((part: any) => part.value).join("");
+const range = (clock("Europe/Berlin") as any).formatRange(Date.UTC(2150, 6, 10, 12), Date.UTC(2150, 6, 10, 15));
+const own = new Date(Date.UTC(2150, 6, 10, 12));
+export default defineFlow({ kind: "late", actions: { all: { block: handler({ name: "all", execute: async () => ({
+  zones: Object.fromEntries(zones.map((zone) => [zone, [...new Set(times(zone))]])),
+  parts, range: ["14:00", "17:00"].every((one) => range.includes(one)),
+  own: [own.getHours(), own.toLocaleTimeString("en-GB")],
+  before: clock("Europe/Berlin").format(Date.UTC(2026, 6, 10, 12)),
+}) }) } } });
+"#;
+    let ran = Place::with_flow(FLOW).variable("TZ", "America/New_York").get("run late all --user ada");
+    let wanted = json!({
+        "zones": {
+            "Europe/Berlin": ["13:00,14:00"],
+            "America/New_York": ["07:00,08:00"],
+            "Australia/Sydney": ["23:00,22:00"],
+            "Asia/Tokyo": ["21:00,21:00"],
+            "UTC": ["12:00,12:00"],
+        },
+        "parts": "14:00", "range": true, "own": [8, "08:00:00"], "before": "14:00",
+    });
+    assert_eq!(ran["output"], wanted, "{ran:#}");
+}
+
 /// The space before `AM` is an ordinary one in a text, as in Node.js, and a narrow one in its parts.
 #[test]
 fn a_time_has_the_spaces_of_node() {

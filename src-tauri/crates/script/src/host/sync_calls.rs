@@ -38,6 +38,11 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         "locale" if payload == "zone" => return Ok(Some(zone().to_owned())),
         "locale" => return Ok(crate::host::locale::data(payload)),
         "zone_changes" => return Ok(time_zone::changes(payload, zone()).map(|changes| changes.to_string())),
+        "zone_change" => {
+            let (ms, name) = payload.split_once(' ').unwrap_or((payload, ""));
+            let ms = ms.parse().map_err(|_| format!("{ms} is no time"))?;
+            return Ok(time_zone::change_at(name, zone(), ms).map(|change| change.to_string()));
+        }
         "zone_offset" | "zone_offset_of_local" => {
             let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
             // The local time of a zone that is unknown here is UTC.

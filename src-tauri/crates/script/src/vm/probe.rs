@@ -21,7 +21,7 @@ use crate::vm::probed::{Asked, Execution, Hit, Probed, Stretch, Traced};
 const EXPRESSION_TIME: Duration = Duration::from_millis(1000);
 
 /// Operations of the host that tell what is, and neither change anything nor ask the outside.
-const READS: [&str; 15] = [
+const READS: [&str; 16] = [
     "read",
     "chunk",
     "info",
@@ -34,6 +34,7 @@ const READS: [&str; 15] = [
     "pattern",
     "digest",
     "locale",
+    "zone_change",
     "zone_changes",
     "zone_offset",
     "zone_offset_of_local",

@@ -92,11 +92,27 @@ pub(crate) fn offset_of_local(name: &str, wall: f64) -> Option<i64> {
     Some((seconds - at.as_second()) * 1000)
 }
 
+fn zone_for(name: &str, of_run: &str) -> Option<TimeZone> {
+    if name == of_run { zone(name) } else { TimeZone::get(name).ok() }
+}
+
+/// Returns the change of a zone that holds at an instant, in milliseconds since the epoch, as [`changes`] lists them;
+/// also after 2100, by the rule of the zone. `None` if no zone has this name.
+pub(crate) fn change_at(name: &str, of_run: &str, ms: f64) -> Option<Value> {
+    let zone = zone_for(name, of_run)?;
+    let (seconds, later) = within((ms / 1000.0).floor() as i64);
+    let found = zone.to_offset_info(Timestamp::from_second(seconds).ok()?);
+    // `preceding` excludes the instant itself.
+    let from = zone.preceding(Timestamp::from_second(seconds + 1).ok()?).next();
+    let from = from.map(|change| change.timestamp().as_second() - later);
+    Some(json!([from, found.offset().seconds(), found.dst().is_dst()]))
+}
+
 /// Returns the name of a zone and its changes until 2100, oldest first: from which second since the epoch on local time
 /// is how many seconds ahead of UTC, and whether that is summer time. The first one has no beginning. `None` if no zone
 /// has this name; only the zone of the run may be a rule.
 pub(crate) fn changes(name: &str, of_run: &str) -> Option<Value> {
-    let zone = if name == of_run { zone(name)? } else { TimeZone::get(name).ok()? };
+    let zone = zone_for(name, of_run)?;
     let first = zone.to_offset_info(Timestamp::MIN);
     let following = zone
         .following(Timestamp::MIN)
@@ -207,6 +223,32 @@ mod tests {
         ] {
             assert_eq!(named(set).unwrap_or(UTC), name, "{set}");
         }
+    }
+
+    #[test]
+    fn a_zone_follows_its_rule_after_the_last_change_that_is_listed() {
+        let years = |years: f64| years * 365.2425 * 86_400_000.0;
+        for later in [years(100.0), years(500.0), years(7_000.0), years(20_000.0)] {
+            for (zone, at, ahead, is_summer) in [
+                ("Europe/Berlin", WINTER, 3_600, false),
+                ("Europe/Berlin", SUMMER, 7_200, true),
+                ("America/New_York", SUMMER, -14_400, true),
+                ("Australia/Sydney", WINTER, 39_600, true),
+                ("Asia/Tokyo", SUMMER, 32_400, false),
+            ] {
+                let ms = at + later;
+                let found = change_at(zone, "UTC", ms).expect("it is known");
+                assert_eq!((&found[1], &found[2]), (&json!(ahead), &json!(is_summer)), "{zone} {ms}");
+                assert_eq!(offset(zone, ms).map(|now| now[0].clone()), Some(json!(ahead * 1000)), "{zone} {ms}");
+                let from = found[0].as_i64().expect("it has changed") as f64 * 1000.0;
+                assert!(from <= ms && (zone == "Asia/Tokyo" || ms - from < years(1.0)), "{zone} {ms}: {found}");
+            }
+        }
+        // What is listed is the same.
+        let listed = changes("Europe/Berlin", "UTC").expect("it is known");
+        let last = listed["changes"].as_array().and_then(|all| all.last()).cloned();
+        assert_eq!(change_at("Europe/Berlin", "UTC", LAST_CHANGE as f64 * 1000.0), last);
+        assert_eq!(change_at("Mars/Base", "UTC", SUMMER), None);
     }
 
     #[test]

@@ -39,7 +39,12 @@ export function localeData(name: string): string | undefined {
   return native.sync('locale', currentToken(), name);
 }
 
-/** The changes of a time zone, as JSON; nothing if no zone has this name. */
+/** The change of a time zone that holds at an instant, as JSON; nothing if no zone has this name. */
+export function zoneChange(name: string, ms: number): string | undefined {
+  return native.sync('zone_change', currentToken(), `${ms} ${name}`);
+}
+
+/** The changes of a time zone until 2100, as JSON; nothing if no zone has this name. */
 export function zoneChanges(name: string): string | undefined {
   return native.sync('zone_changes', currentToken(), name);
 }

@@ -9,7 +9,7 @@ import { NumberFormat as PlainNumbers } from '@formatjs/intl-numberformat';
 import { PluralRules as PlainPlurals } from '@formatjs/intl-pluralrules';
 import PlainRelative from '@formatjs/intl-relativetimeformat';
 import { compare, type Options as CollatorOptions } from './collate';
-import { localeData, zoneChanges } from './host';
+import { localeData, zoneChange, zoneChanges } from './host';
 
 const DEFAULT = 'en-US';
 type Locales = string | readonly string[] | undefined;
@@ -148,14 +148,40 @@ interface WithZones {
 }
 const withZones = PlainDates as unknown as WithZones;
 
+/** As the engine tells a change. */
+type Told = [from: number | null, ahead: number, isSummer: boolean];
+const changeOf = ([from, ahead, isSummer]: Told): Change => [from ?? -Infinity, '', ahead, isSummer];
+/** Up to here all changes of a zone are listed when it is first asked for. */
+const LISTED_UNTIL = Date.UTC(2100, 0);
+/** Of the changes of a zone: its name, and how many are listed. */
+const listed = new WeakMap<Change[], { name: string; count: number }>();
+
 /** Makes the changes of a time zone known. Returns whether there is a zone of this name. */
 function addZone(name: string): boolean {
   if (name in withZones.tzData) return true;
   const found = zoneChanges(name);
   if (found === undefined) return false;
-  const zone = JSON.parse(found) as { name: string; changes: [number | null, number, boolean][] };
-  withZones.tzData[zone.name] = zone.changes.map(([from, ahead, isSummer]) => [from ?? -Infinity, '', ahead, isSummer]);
+  const zone = JSON.parse(found) as { name: string; changes: Told[] };
+  const changes = zone.changes.map(changeOf);
+  listed.set(changes, { name, count: changes.length });
+  withZones.tzData[zone.name] = changes;
   return true;
+}
+
+/** Adds the changes that hold at instants after those that are listed. Those of an earlier call make room for them. */
+function addLateChanges(dates: object, instants: unknown[]): void {
+  const late = instants.map(Number).filter((at) => at >= LISTED_UNTIL);
+  if (late.length === 0) return;
+  const { timeZone } = (dates as { resolvedOptions(): { timeZone?: string } }).resolvedOptions();
+  const changes = withZones.tzData[timeZone ?? ''];
+  const zone = changes && listed.get(changes);
+  if (!changes || !zone) return;
+  changes.length = zone.count;
+  for (const at of late.sort((one, other) => one - other)) {
+    const found = zoneChange(zone.name, at);
+    const change = found === undefined ? undefined : changeOf(JSON.parse(found) as Told);
+    if (change && change[0] > (changes[changes.length - 1]?.[0] ?? -Infinity)) changes.push(change);
+  }
 }
 
 /** Makes the zone known that is asked for, or that of the run. */
@@ -194,12 +220,28 @@ Object.defineProperty(prototype, 'format', {
     let known = formats.get(this);
     if (!known) {
       const format = plainFormat.call(this);
-      known = (date) => format(date).replaceAll('\u202f', ' ');
+      known = (date) => {
+        addLateChanges(this, [date]);
+        return format(date).replaceAll('\u202f', ' ');
+      };
       formats.set(this, known);
     }
     return known;
   },
 });
+
+for (const name of ['formatToParts', 'formatRange', 'formatRangeToParts']) {
+  const plain = Object.getOwnPropertyDescriptor(prototype, name);
+  const made = plain?.value as ((...dates: unknown[]) => unknown) | undefined;
+  if (!made) continue;
+  const late = {
+    [name](this: object, ...dates: unknown[]) {
+      addLateChanges(this, dates);
+      return made.apply(this, dates);
+    },
+  };
+  Object.defineProperty(prototype, name, { ...plain, value: late[name] });
+}
 
 class Collator {
   readonly #options: CollatorOptions;
