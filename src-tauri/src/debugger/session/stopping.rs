@@ -91,7 +91,7 @@ impl Session {
         let mut stops = Vec::new();
         for row in leaves_that_failed(&self.blocks) {
             if let Some(threw) = threw(&self.workspace, &self.request, row)? {
-                let said = row.error.iter().map(|error| format!("{}: {}", error.name, error.message)).collect();
+                let said = row.error.iter().map(|error| format!("{}: {}", error.name, error.told())).collect();
                 stops.push(Stopped { at: at_of(&threw), order: threw.order, said });
             }
         }

@@ -72,7 +72,8 @@ const MAX_THROWN: usize = 200;
 pub fn told(message: &str, details: Option<&Value>) -> String {
     let thrown = details.and_then(Value::as_object).filter(|fields| fields.len() == 1).and_then(|it| it.get("thrown"));
     let Some(thrown) = thrown else { return message.to_owned() };
-    let value = thrown.to_string();
+    // A thrown text is the message: what is a text here has no JSON form, like `undefined`.
+    let value = thrown.as_str().filter(|text| !text.is_empty()).map_or_else(|| thrown.to_string(), str::to_owned);
     let mut shown: String = value.chars().take(MAX_THROWN).collect();
     if shown.len() < value.len() {
         shown.push('…');

@@ -1,9 +1,10 @@
 //! Steps through a block of a recorded request, forward and back. The statements of one execution are traced once; a
 //! step is a place in that trace, and the values there come from one more run that stops at it.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
-use engine::error::FlowError;
+use engine::error::{FlowError, told};
 use engine::event::{Event, Seq};
 use script::{Asked, Execution, Hit, Question, Site};
 use serde_json::Value;
@@ -143,7 +144,10 @@ impl Workspace {
             seq: trace.seqs[at],
             order: statement.order,
             ended,
-            error: thrown.map(|error| ThrownByExpression { name: error.name.clone(), message: error.message.clone() }),
+            error: thrown.map(|error| ThrownByExpression {
+                name: error.name.clone(),
+                message: told(&error.message, error.details.as_ref()),
+            }),
             note: trace.note.clone(),
             code: code.hash.clone(),
             state: Vec::new(),
@@ -198,7 +202,15 @@ impl Inside<'_> {
         if self.text_at(last).starts_with("throw") {
             return Some(self.ticks());
         }
-        let place = error.location.as_ref()?;
+        // Only an error knows where it was thrown: of another value it is the last `throw`.
+        let Some(place) = error.location.as_ref() else {
+            let mut throws: HashMap<u32, bool> = HashMap::new();
+            let is_throw = |tick: &u64| {
+                let number = self.trace.statements[*tick as usize - 1].site;
+                *throws.entry(number).or_insert_with(|| self.text_at(self.site(*tick)).starts_with("throw"))
+            };
+            return (1..=self.ticks()).rev().find(is_throw);
+        };
         let is_there = |tick: &u64| {
             let site = self.site(*tick);
             site.file == place.file && site.line <= place.line && place.line <= site.end_line
