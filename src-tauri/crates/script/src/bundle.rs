@@ -120,6 +120,7 @@ pub(crate) async fn bundle_form(
         _ => check_entry(workspace, file, &shown)?,
     };
     let has_probes = probes.as_ref().is_some_and(|probes| probes.has_question());
+    let asked_globals = probes.as_ref().map(|probes| probes.globals()).unwrap_or_default();
     let settings = TsSettings::find(&real, file)?;
     let tsconfig = match &settings.file {
         Some(file) => rolldown_common::TsConfig::Manual(file.clone()),
@@ -182,8 +183,9 @@ pub(crate) async fn bundle_form(
     let mut bundler =
         Bundler::with_plugins(options, vec![Arc::new(plugin)]).map_err(|errors| first(workspace, &shown, errors))?;
     let result = bundler.generate().await;
-    let Seen { inputs, refused, globals, has_hidden } =
+    let Seen { inputs, refused, mut globals, has_hidden } =
         seen.lock().map(|mut seen| std::mem::take(&mut *seen)).unwrap_or_default();
+    globals.extend(asked_globals);
     if let Some(error) = first_refused(refused) {
         return Err(error);
     }

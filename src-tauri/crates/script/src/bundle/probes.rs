@@ -191,6 +191,12 @@ impl Probes {
             return None;
         }
         let path = normal(&importer.parent()?.join(specifier));
+    /// Returns the built-ins of the SDK whose globals the expressions of the question use: the files may use none.
+    pub(crate) fn globals(&self) -> Vec<&'static str> {
+        let asked = self.question.iter().flat_map(|question| question.expressions.iter().chain(&question.condition));
+        asked.flat_map(|text| expression::globals(text)).collect()
+    }
+
         let named = path.display().to_string();
         let stem = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|ending| named.strip_suffix(ending));
         let names = [Some(named.as_str()), stem];

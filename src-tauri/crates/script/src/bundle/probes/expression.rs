@@ -14,6 +14,8 @@ use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::{GetSpan, SourceType, Span};
 use oxc::syntax::reference::ReferenceId;
 
+use crate::bundle::built_ins::globals_used;
+
 /// The methods that change what they are called on, and what gives the same without.
 const CHANGING: [(&str, &str); 11] = [
     ("push", "[...it, value]"),
@@ -105,6 +107,14 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
         let ended = thread.ok().and_then(|thread| thread.join().ok());
         ended.unwrap_or_else(|| Err(wrong("cannot be parsed", 1)))
     })
+}
+
+/// Returns the built-ins of the SDK whose globals an expression uses.
+pub(crate) fn globals(text: &str) -> Vec<&'static str> {
+    // A name that stands alone is used, too.
+    let names = check_expression(text, "expression.tsx").or_else(|_| check_expression(text, "expression.ts"));
+    let names = names.unwrap_or_default().into_iter().map(|name| format!("{name};"));
+    globals_used(&names.chain([text.to_owned()]).collect::<String>())
 }
 
 /// The expression that a text begins with.
