@@ -3,10 +3,10 @@
 use std::sync::Mutex;
 
 use runner::{PassProgress, Workspace};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::cli::args::{Print, Step};
-use crate::cli::{Outcome, Stop};
+use crate::cli::{Outcome, Stop, exit};
 use crate::print;
 use crate::terminal::{ProgressLine, tell};
 
@@ -37,7 +37,13 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
     let mut query = asked.query();
     query.file = file_from_here(workspace, query.file);
     let found = workspace.print(&query)?;
-    Ok(Outcome::done(json!(found), print::inside::printed(&found, &query.expressions)))
+    let is_cut = found.notes.iter().any(|known| known.ended_by_limit);
+    Ok(cut(is_cut, json!(found), print::inside::printed(&found, &query.expressions)))
+}
+
+/// An answer; one that a limit of memory or time has cut off is a failure, too.
+fn cut(is_cut: bool, json: Value, text: String) -> Outcome {
+    Outcome { json, text, code: if is_cut { exit::FAILURE } else { exit::DONE } }
 }
 
 /// A file as it is named on the command line: a path that the shell has completed is relative to the folder that the
@@ -72,5 +78,6 @@ pub(crate) fn coverage(workspace: &Workspace, request: &str, file: Option<&str>)
     if let Some(note) = &covered.note {
         tell(&format!("flowglass: {note}"));
     }
-    Ok(Outcome::done(json!(covered.files), print::inside::coverage(&covered.files)))
+    let is_cut = covered.files.iter().any(|file| file.ended_by_limit);
+    Ok(cut(is_cut, json!(covered.files), print::inside::coverage(&covered.files)))
 }

@@ -114,6 +114,7 @@ mod plans;
 mod policies;
 mod print;
 mod print_law;
+mod print_limits;
 mod print_syntax;
 mod programs;
 mod projects;

@@ -1423,6 +1423,8 @@ export type FileCoverage = {
 	code?: string | null,
 	/**  The first event of the part of the request that ran this text, if there are several. */
 	fromSeq?: number | null,
+	/**  Whether a limit of memory or time ended the run, so that lines may have run more often. */
+	endedByLimit?: boolean,
 };
 
 /**  How many rows are left by a filter. */
@@ -2362,7 +2364,7 @@ export type Printed = {
 	hits: PrintedHit[],
 	/**  How many hits there are, whatever the limit. */
 	total: number,
-	/**  Whether there may be more than `total`, because the limit ended the search. */
+	/**  Whether there may be more than `total`, because a limit ended the search. */
 	totalIsAtLeast?: boolean,
 	/**  Whether the limit left hits out, or requests. */
 	truncated: boolean,
@@ -2512,6 +2514,8 @@ export type RequestNote = {
 	requestId: string,
 	/**  That its run differs from the recording, how a condition failed, or that its code was changed. */
 	note: string,
+	/**  Whether a limit of memory or time ended its run, so that hits may be missing. */
+	endedByLimit?: boolean,
 };
 
 /**  Which requests. */

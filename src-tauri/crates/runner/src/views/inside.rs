@@ -90,6 +90,9 @@ pub struct RequestNote {
     pub request_id: String,
     /// That its run differs from the recording, how a condition failed, or that its code was changed.
     pub note: String,
+    /// Whether a limit of memory or time ended its run, so that hits may be missing.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ended_by_limit: bool,
 }
 
 /// The answer of `print`.
@@ -100,7 +103,7 @@ pub struct Printed {
     pub hits: Vec<PrintedHit>,
     /// How many hits there are, whatever the limit.
     pub total: u32,
-    /// Whether there may be more than `total`, because the limit ended the search.
+    /// Whether there may be more than `total`, because a limit ended the search.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub total_is_at_least: bool,
     /// Whether the limit left hits out, or requests.
@@ -248,6 +251,9 @@ pub struct FileCoverage {
     /// The first event of the part of the request that ran this text, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub from_seq: Option<u64>,
+    /// Whether a limit of memory or time ended the run, so that lines may have run more often.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub ended_by_limit: bool,
 }
 
 /// How often the lines of a request's code ran.

@@ -7,6 +7,7 @@ mod alone;
 mod at;
 mod coverage;
 mod covered;
+mod ended_by;
 mod executions;
 mod first_difference;
 mod first_pass;
@@ -43,6 +44,7 @@ use super::Workspace;
 use crate::core::fault::Fault;
 use crate::run::replay::{Replayed, ReplayedCode, Watch, replay};
 use crate::views::RequestRow;
+use ended_by::{ended_by, went_further};
 use parts::Parts;
 pub(super) use probed_code::ProbedCode;
 use recorded_seq::{RecordedAttempts, RecordedSeq};
@@ -56,7 +58,7 @@ struct Answer {
     note: Option<String>,
     /// From which event on the run is another one, because what its code is made of has changed since.
     is_another_from: Option<Seq>,
-    /// The limit that ended the replay, in words: then what was found is not all.
+    /// Says which limit of memory or time ended the replay, if one did: then what was found is not all.
     ended_by: Option<String>,
     /// How many executions of blocks ran for it.
     ran: usize,
@@ -121,13 +123,16 @@ impl Workspace {
         probed.hits.iter_mut().for_each(|hit| attempts.name_recorded(&mut hit.execution));
         probed.stretches.iter_mut().for_each(|stretch| attempts.name_recorded(&mut stretch.execution));
         let has_changed = !self.is_as_it_ran(code);
-        let note =
-            difference(&replayed, has_changed).or_else(|| has_changed.then(|| format!("{CHANGED}: values may differ")));
+        let ended_by = ended_by(&recorded, &replayed.events);
+        let note = ended_by.clone().or_else(|| went_further(&recorded, &replayed));
+        let note = note.or_else(|| difference(&replayed, has_changed));
+        let note = note.or_else(|| has_changed.then(|| format!("{CHANGED}: values may differ")));
         let divergence = replayed.result.first.as_ref().map(|first| first.divergence.seq);
-        let (is_another_from, ended_by) = (divergence.filter(|_| has_changed), ended_by(&replayed));
+        let is_another_from = divergence.filter(|_| has_changed);
         let ran = replayed.events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. })).count();
         // A limit may have ended the search.
-        let total = (!replayed.probed.is_full).then_some(replayed.probed.hits.len() as u64);
+        let is_whole = !replayed.probed.is_full && ended_by.is_none();
+        let total = is_whole.then_some(replayed.probed.hits.len() as u64);
         Ok(Answer { replayed, recorded, note, is_another_from, ended_by, ran, total, is_recorded: false })
     }
 }
@@ -155,20 +160,9 @@ impl Workspace {
 const CHANGED: &str = "packages, data files, tsconfig.json or the bundler of this program have changed since the \
                        request ran";
 
-/// The limit that ended a replay and not the recording, in words.
-fn ended_by(replayed: &Replayed) -> Option<String> {
-    let error = &replayed.result.first.as_ref()?.divergence.found.0["error"];
-    (error["code"] == "limit_exceeded").then(|| error["message"].as_str().unwrap_or_default().to_owned())
-}
-
 /// Says where a replay differs from the recording; what was found before that holds.
 fn difference(replayed: &Replayed, has_changed: bool) -> Option<String> {
     let divergence = &replayed.result.first.as_ref()?.divergence;
-    if let Some(message) = ended_by(replayed) {
-        return Some(format!(
-            "the question was ended by a limit: {message}; what was found before that holds, and --limit ends it sooner"
-        ));
-    }
     if has_changed {
         return Some(format!(
             "{CHANGED}: from {} on (event {}) the code does something else, so what comes then is left out, and values \

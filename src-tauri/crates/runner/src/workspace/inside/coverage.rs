@@ -31,7 +31,7 @@ impl Workspace {
                 known.join(", ")
             )));
         }
-        let (mut lines, mut note) = (Lines::new(), None);
+        let (mut lines, mut note, mut ended_by_limit) = (Lines::new(), None, false);
         for (at, code) in parts.codes() {
             let part = &parts.all[at];
             let by_event = !parts.is_one();
@@ -42,6 +42,7 @@ impl Workspace {
                     let asked = Asked::Counts { by_event };
                     let answer = self.ask(&row, events.clone(), code, Question::default(), asked)?;
                     note = note.or_else(|| part.note(&answer));
+                    ended_by_limit |= part.ended_by(&answer).is_some();
                     counts_of(part, &answer, by_event)
                 }
             };
@@ -66,6 +67,7 @@ impl Workspace {
                 code: part.and_then(|part| Some(part.code.as_ref().ok()?.hash.clone())),
                 from_seq: part.map(|part| part.seqs.start.max(1)),
             }
+                ended_by_limit,
         });
         Ok(Covered { files: covered.collect(), note })
     }

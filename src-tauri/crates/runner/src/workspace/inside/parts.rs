@@ -78,6 +78,13 @@ impl Part {
             _ => answer.note.clone(),
         }
     }
+
+    /// Says which limit ended the replay of the part.
+    pub(super) fn ended_by(&self, answer: &Answer) -> Option<String> {
+        let divergence = answer.replayed.result.first.as_ref().map(|first| &first.divergence);
+        let is_before_end = divergence.is_none_or(|divergence| divergence.seq < self.seqs.end);
+        answer.ended_by.clone().filter(|_| is_before_end)
+    }
 }
 
 impl Workspace {

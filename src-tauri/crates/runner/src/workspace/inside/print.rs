@@ -66,6 +66,8 @@ struct Place<'q> {
 struct PrintedIn {
     hits: Vec<PrintedHit>,
     note: Option<String>,
+    /// Says which limit ended the replay.
+    ended_by: Option<String>,
     /// How many hits there are at least, and whether there may be more.
     total: u64,
     may_be_more: bool,
@@ -117,12 +119,16 @@ impl Workspace {
                 break;
             }
             match self.printed_in(&row, &place, limit - found.hits.len()) {
-                Ok(Some(PrintedIn { mut hits, note, total, may_be_more, ran })) => {
+                Ok(Some(PrintedIn { mut hits, note, ended_by, total, may_be_more, ran })) => {
                     found.total = found.total.saturating_add(u32::try_from(total).unwrap_or(u32::MAX));
                     found.total_is_at_least |= may_be_more;
                     found.ran += ran as u32;
                     let left = limit - found.hits.len();
-                    found.notes.extend(note.map(|note| RequestNote { request_id: row.id.clone(), note }));
+                    let is_ended = ended_by.is_some();
+                    // What a limit cut off is said before all else.
+                    let note = ended_by.into_iter().chain(note).reduce(|all, note| format!("{all}; {note}"));
+                    let known = |note| RequestNote { request_id: row.id.clone(), note, ended_by_limit: is_ended };
+                    found.notes.extend(note.map(known));
                     found.truncated |= hits.len() > left;
                     hits.truncate(left);
                     found.hits.extend(hits);
@@ -184,14 +190,17 @@ impl Workspace {
             let failed = failed_condition(probed);
             let changed = changed(probed, &watched);
             let is_another_from = answer.is_another_from.unwrap_or(Seq::MAX);
-            let note = parts.all[at].note(&answer);
+            let ended_by = parts.all[at].ended_by(&answer);
+            let note = parts.all[at].note(&answer).filter(|note| Some(note) != ended_by.as_ref());
             found.note = found.note.take().or(changed).or(failed).or(note);
-            let (total, is_full, ran) = (answer.total, probed.is_full, answer.ran);
+            let is_cut = probed.is_full || ended_by.is_some();
+            found.ended_by = found.ended_by.take().or(ended_by);
+            let (total, ran) = (answer.total, answer.ran);
             let hits = self.hits(&row, code, query, answer).into_iter();
             let own: Vec<_> = hits.filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from).collect();
             // Of changed code only some of the hits count, so how many there are is known only of those.
             let total = total.filter(|_| parts.is_one() && is_another_from == Seq::MAX);
-            found.may_be_more |= total.is_none() && is_full;
+            found.may_be_more |= total.is_none() && is_cut;
             found.total += total.unwrap_or(own.len() as u64);
             found.ran += ran;
             found.hits.extend(own);

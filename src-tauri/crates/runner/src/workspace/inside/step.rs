@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::super::Workspace;
 use super::at::{InsideAt, Move};
+use super::ended_by::is_limit;
 use super::executions::{deepest, error_of, execution_of};
 use super::handle::Handle;
 use super::print::{checked, no_statement};
@@ -199,7 +200,7 @@ impl Inside<'_> {
     fn thrown_at(&self) -> Option<u64> {
         let error = self.error.as_ref()?;
         let last = self.site(self.ticks());
-        if self.text_at(last).starts_with("throw") {
+        if is_limit(error) || self.text_at(last).starts_with("throw") {
             return Some(self.ticks());
         }
         // Only an error knows where it was thrown: of another value it is the last `throw`.

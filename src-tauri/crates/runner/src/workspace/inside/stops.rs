@@ -113,7 +113,8 @@ impl Workspace {
                 order: hit.order.saturating_add_signed(shift),
                 said: hit.values.as_array().into_iter().flatten().map(said).collect(),
             }));
-            found.note = found.note.or_else(|| failed_condition(probed)).or(hidden);
+            let ended_by = parts.all[at].ended_by(&answer);
+            found.note = found.note.or_else(|| failed_condition(probed)).or(ended_by).or(hidden);
         }
         Ok(found)
     }

@@ -7,6 +7,7 @@ use engine::event::{Event, Seq};
 use script::{Asked, Execution, Question, SiteTable, Traced};
 
 use super::super::{Workspace, lock};
+use super::ended_by::is_ended_by_limit;
 use super::probed_code::ProbedCode;
 use crate::core::fault::Fault;
 use crate::views::{RequestRow, StackFrame};
@@ -65,10 +66,10 @@ impl Workspace {
                 execution.path, probed.ticks
             )));
         }
-        if let Some(limit) = &answer.ended_by {
+        if let Some(limit) = answer.ended_by.as_ref().filter(|_| !is_ended_by_limit(events, execution)) {
             return Err(Fault::refused(format!(
-                "block {} cannot be stepped through: running it again was ended by a limit after {} statements \
-                 ({limit}); print its values with --limit instead",
+                "block {} cannot be stepped through beyond {} statements: {limit}; print its values with --limit \
+                 instead",
                 execution.path, probed.ticks
             )));
         }
