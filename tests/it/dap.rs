@@ -322,10 +322,12 @@ fn steps_lead_there_and_back() {
     let (sum, body, call, inside) = (at("let sum"), at("for (const"), at("sum += priceOf"), at("const line"));
     for (command, line) in [
         ("next", body),
+        ("next", body),
         ("next", call),
         ("stepIn", inside),
-        ("stepOut", call),
+        ("stepOut", body),
         ("stepBack", call),
+        ("stepBack", body),
         ("stepBack", body),
         ("stepBack", sum),
         ("stepBack", sum),

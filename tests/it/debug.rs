@@ -117,11 +117,12 @@ fn every_step_leads_back_through_all_blocks() {
 fn steps_go_over_and_out_of_functions_and_on_to_the_next_block() {
     let place = recorded();
     let at = |text: &str| line_of(&place, text);
-    let found = answers(&place, "good", &["n", "n", "s", "n", "o", "bs", "bo", "n", "bn"]);
+    let found = answers(&place, "good", &["n", "n", "n", "s", "n", "o", "bs", "bo", "n", "bn"]);
     let lines: Vec<u64> = found.iter().map(line).collect();
     let (sum, body, call) = (at("let sum"), at("for (const"), at("sum += priceOf"));
     let (inside, result) = (at("const line"), at("return line"));
-    assert_eq!(lines, [sum, body, call, inside, result, call, result, call, call, call], "{lines:?}");
+    // The loop begins, and then takes an entry with each turn.
+    assert_eq!(lines, [sum, body, body, call, inside, result, body, result, call, body, call], "{lines:?}");
     let end = format!("b {}\nc\nn\nn\nbn", at("return sum"));
     let found = answers(&place, "good", &end.lines().collect::<Vec<_>>());
     assert_eq!(instant(&found[3]), "root/step:note#0+1");

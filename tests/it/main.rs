@@ -115,6 +115,8 @@ mod policies;
 mod print;
 mod print_law;
 mod print_limits;
+mod print_random;
+mod print_stops;
 mod print_syntax;
 mod programs;
 mod projects;

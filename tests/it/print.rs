@@ -72,15 +72,15 @@ fn every_run_of_a_line_is_a_hit_with_its_values() {
     // The values are those before the statement runs: `before` is declared by the one on the line before.
     assert_eq!(
         hits(&place.print(&["flows/main.ts:8", "before", "item.price"])),
-        json!([["two", 4, ["0", "200"]], ["one", 4, ["0", "3"]], ["one", 6, ["3", "10"]],])
+        json!([["two", 5, ["0", "200"]], ["one", 5, ["0", "3"]], ["one", 8, ["3", "10"]],])
     );
     assert_eq!(found.json()["hits"][0]["values"][0]["error"]["name"], "ReferenceError", "it is not declared yet");
     let one = place.print(&["flows/main.ts:8", "sum", "--request", "one"]);
-    assert_eq!(hits(&one), json!([["one", 4, ["0"]], ["one", 6, ["3"]]]));
+    assert_eq!(hits(&one), json!([["one", 5, ["0"]], ["one", 8, ["3"]]]));
     let some = place.print(&["flows/main.ts:8", "sum", "--if", "item.price > 100"]);
-    assert_eq!(hits(&some), json!([["two", 4, ["0"]]]));
+    assert_eq!(hits(&some), json!([["two", 5, ["0"]]]));
     let first = place.print(&["flows/main.ts:8", "sum", "--limit", "1"]);
-    assert_eq!(hits(&first), json!([["two", 4, ["0"]]]));
+    assert_eq!(hits(&first), json!([["two", 5, ["0"]]]));
     assert_eq!(first.json()["truncated"], true);
     let all = place.print(&["flows/main.ts:8", "sum", "--limit", "3"]).json();
     assert_eq!((&all["truncated"], &all["total"]), (&json!(false), &json!(3)), "{all}");
@@ -122,7 +122,7 @@ fn of_several_statements_on_a_line_the_names_choose_or_the_column() {
     let inner = place.print(&["flows/main.ts:11", "item.name", "--request", "one"]);
     assert_eq!(hits(&inner)[1][2], json!(["\"cup\""]), "{inner}");
     let outer = place.print(&["flows/main.ts:11", "sum", "--request", "one"]);
-    assert_eq!(hits(&outer), json!([["one", 8, ["13"]]]));
+    assert_eq!(hits(&outer), json!([["one", 10, ["13"]]]));
     let column = place.print(&["flows/main.ts:11:40", "sum", "--request", "one"]);
     assert_eq!(hits(&column).as_array().map(Vec::len), Some(2), "{column}");
 }
@@ -165,9 +165,9 @@ fn what_ran_is_asked_whatever_the_file_says_today() {
     assert_eq!(hits(&found), json!([["one", 1, ["2"]]]));
     let note = found.json()["note"].as_str().unwrap_or_default().to_owned();
     assert_eq!(note, "flows/main.ts has changed since: line 5 was `let sum = 0;` when it ran");
-    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "two"])), json!([["two", 4, ["0"]]]));
+    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "two"])), json!([["two", 5, ["0"]]]));
     std::fs::remove_file(place.dir().join("flows/main.ts")).expect("it is there");
-    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "two"])), json!([["two", 4, ["0"]]]));
+    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "two"])), json!([["two", 5, ["0"]]]));
 }
 
 #[test]
@@ -523,5 +523,5 @@ fn questions_disturb_neither_each_other_nor_a_run() {
     let found: Vec<Value> = answers.iter().map(|answer| serde_json::from_slice(answer).expect("a document")).collect();
     assert!(found.iter().all(|answer| answer["total"] == 2 && *answer == found[0]), "{found:?}");
     assert_eq!(place.ask("check --data").code, Some(0));
-    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "three"])), json!([["three", 4, ["0"]]]));
+    assert_eq!(hits(&place.print(&["flows/main.ts:8", "sum", "--request", "three"])), json!([["three", 5, ["0"]]]));
 }

@@ -30,8 +30,8 @@ const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 const MAX_LISTED: usize = 100_000;
 
 /// What is imported at the end of a bundle with probes; imports come first wherever they stand.
-pub(crate) const IMPORT: &str =
-    "\nimport { tick as __fg_t, enter as __fg_n, take as __fg_v } from \"flowglass:sdk/probe.js\";\n";
+pub(crate) const IMPORT: &str = "\nimport { tick as __fg_t, enter as __fg_n, initialize as __fg_f, take as __fg_v } \
+                                 from \"flowglass:sdk/probe.js\";\n";
 
 /// A statement of the files that a bundle is made of. Lines and columns begin at 1; columns count UTF-16 units.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,6 +50,8 @@ pub struct Site {
     pub function: Arc<str>,
     /// The names in its scope except those of the whole file, the nearest first.
     pub names: Arc<[String]>,
+    /// Of the turns of a `for` loop: the number of the statement that begins the loop.
+    pub turn_of: Option<u32>,
 }
 
 /// All statements of stored code; each is known by its place in the table.
@@ -116,6 +118,7 @@ impl SiteTable {
                     end_column: end_column + 1,
                     function: stop.function.clone(),
                     names: stop.names.clone(),
+                    turn_of: stop.turn_of.map(|of| (first + of) as u32),
                 });
             }
             table.files.insert(source.file.clone(), FileStops { first, stops: Arc::new(stops) });
@@ -143,6 +146,10 @@ impl SiteTable {
             let before = on_line.iter().rev().find(|at| self.sites[**at].column <= column);
             return before.or(on_line.first()).map(|at| *at as u32);
         }
+        // The turns of a loop are asked with its beginning.
+        let is_statement = |at: &usize| self.sites[*at].turn_of.is_none();
+        let begun: Vec<usize> = on_line.iter().copied().filter(is_statement).collect();
+        let on_line = if begun.is_empty() { on_line } else { begun };
         let known = |at: usize| names.iter().filter(|name| self.sites[at].names.contains(name)).count();
         if let Some(most) = on_line.iter().map(|at| known(*at)).max() {
             return on_line.into_iter().find(|at| known(*at) == most).map(|at| at as u32);
@@ -150,6 +157,15 @@ impl SiteTable {
         // A line in the middle of a statement.
         let covers = |at: &usize| self.sites[*at].line < line && line <= self.sites[*at].end_line;
         all.filter(covers).max_by_key(|at| self.sites[*at].line).map(|at| at as u32)
+    }
+
+    /// Returns the statements that are asked for by one: with it the turns of the loop that it begins, if those are on
+    /// its line. A column asks for one alone.
+    pub fn asked(&self, site: u32, column: Option<u32>) -> Vec<u32> {
+        let begun = &self.sites[site as usize];
+        let turns = (site..).zip(&self.sites[site as usize..]).take_while(|(_, turn)| turn.file == begun.file);
+        let turns = turns.filter(|(_, turn)| turn.turn_of == Some(site) && turn.line == begun.line);
+        std::iter::once(site).chain(turns.map(|(turn, _)| turn).take(usize::from(column.is_none()))).collect()
     }
 
     /// Returns the nearest statements of a file before and after a line.
@@ -175,6 +191,12 @@ impl Probes {
         Probes { texts, table, question: None, ran, workspace: workspace.to_owned() }
     }
 
+    /// Returns the built-ins of the SDK whose globals the expressions of the question use: the files may use none.
+    pub(crate) fn globals(&self) -> Vec<&'static str> {
+        let asked = self.question.iter().flat_map(|question| question.expressions.iter().chain(&question.condition));
+        asked.flat_map(|text| expression::globals(text)).collect()
+    }
+
     /// Whether any probes are put in.
     pub(crate) fn has_question(&self) -> bool {
         self.question.is_some()
@@ -191,12 +213,6 @@ impl Probes {
             return None;
         }
         let path = normal(&importer.parent()?.join(specifier));
-    /// Returns the built-ins of the SDK whose globals the expressions of the question use: the files may use none.
-    pub(crate) fn globals(&self) -> Vec<&'static str> {
-        let asked = self.question.iter().flat_map(|question| question.expressions.iter().chain(&question.condition));
-        asked.flat_map(|text| expression::globals(text)).collect()
-    }
-
         let named = path.display().to_string();
         let stem = [".js", ".jsx", ".mjs", ".cjs"].iter().find_map(|ending| named.strip_suffix(ending));
         let names = [Some(named.as_str()), stem];
@@ -228,9 +244,14 @@ impl Probes {
                 Spot::BodyEnd => at.push('}'),
                 // Its body has no place for a variable.
                 Spot::Arrow(place) => at.push_str(&format!("({},", probe(*place, "__fg_n()"))),
-                Spot::ArrowEnd => at.push(')'),
+                Spot::Field(place) => at.push_str(&format!("({},", probe(*place, "__fg_f(this)"))),
+                Spot::StaticField(place) => at.push_str(&format!("({},", probe(*place, "__fg_f(this,true)"))),
+                Spot::Head(place) => at.push_str(&format!("({},", probe(*place, "__fg_c"))),
+                Spot::ExpressionEnd => at.push(')'),
+                Spot::NoUpdate(place) => at.push_str(&probe(*place, "__fg_c")),
                 // A directive may end without a semicolon.
                 Spot::Entry => at.push_str(";const __fg_c=__fg_n();"),
+                Spot::StaticEntry => at.push_str("const __fg_c=__fg_f(this,true);"),
             }
         }
         let mut made = MagicString::new(text.to_owned());

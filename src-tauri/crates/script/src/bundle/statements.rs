@@ -1,17 +1,20 @@
 //! The statements of a source, read from its syntax tree. Each has its range, the function around it, and the names in
 //! its scope.
 //!
-//! A question can be asked at each: at the source's own statements, and at the expression that an arrow function
-//! consists of. Code that runs while the file loads has none. Must not know what a question is.
+//! A question can be asked at each: at the source's own statements, at the head of a loop with each turn, at the
+//! expression that an arrow function consists of, and at the value of a class field. Where nothing runs (`try`, `do`, a
+//! label) there is none, and code that runs while the file loads has none. Must not know what a question is.
+
+mod heads;
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use oxc::ast::ast::{
-    ArrowFunctionBody, ArrowFunctionExpression, BindingPattern, DoWhileStatement, Expression, ForInStatement,
+    ArrowFunctionBody, ArrowFunctionExpression, BindingPattern, Comment, DoWhileStatement, Expression, ForInStatement,
     ForOfStatement, ForStatement, Function, FunctionBody, IfStatement, MethodDefinition, ObjectProperty,
-    PropertyDefinition, PropertyKey, Statement, VariableDeclarator, WhileStatement,
+    PropertyDefinition, PropertyKey, Statement, StaticBlock, VariableDeclarator, WhileStatement,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::semantic::{Scoping, SemanticBuilder};
@@ -34,6 +37,8 @@ pub(crate) struct Stop {
     pub(crate) function: Arc<str>,
     /// The names in its scope except those of the whole file, the nearest first.
     pub(crate) names: Arc<[String]>,
+    /// Of the turns of a `for` loop: the index of the statement that begins the loop.
+    pub(crate) turn_of: Option<usize>,
 }
 
 /// Where a probe is inserted into a source. A number is the statement's index in [`Stops::found`].
@@ -47,10 +52,20 @@ pub(crate) enum Spot {
     BodyEnd,
     /// Before the expression that a function consists of.
     Arrow(usize),
-    /// Behind such an expression.
-    ArrowEnd,
+    /// Before the value of a class field.
+    Field(usize),
+    /// Before the value of a static class field.
+    StaticField(usize),
+    /// Before the condition or the update of a loop.
+    Head(usize),
+    /// Behind an expression that a probe was inserted before.
+    ExpressionEnd,
+    /// In the place of the update that a loop does not have.
+    NoUpdate(usize),
     /// At the beginning of a function's body.
     Entry,
+    /// At the beginning of a static block.
+    StaticEntry,
 }
 
 /// The statements of a source.
@@ -68,11 +83,14 @@ impl Stops {
         parsed(text, file, |program| {
             let scoping = SemanticBuilder::new().build(program).semantic.into_scoping();
             let mut reader = Reader {
+                text,
+                comments: &program.comments,
                 scoping: &scoping,
                 scopes: Vec::new(),
                 functions: Vec::new(),
                 pending: None,
                 bodies: HashSet::new(),
+                loops: HashMap::new(),
                 names: HashMap::new(),
                 found: Vec::new(),
                 spots: Vec::new(),
@@ -93,12 +111,14 @@ fn in_order(found: Vec<Stop>, mut spots: Vec<(u32, Spot)>) -> Stops {
     for (_, spot) in &mut spots {
         match spot {
             Spot::Before(at) | Spot::Body(at) | Spot::Arrow(at) => *at = places[*at],
-            Spot::BodyEnd | Spot::ArrowEnd | Spot::Entry => {}
+            Spot::Field(at) | Spot::StaticField(at) | Spot::Head(at) | Spot::NoUpdate(at) => *at = places[*at],
+            Spot::BodyEnd | Spot::ExpressionEnd | Spot::Entry | Spot::StaticEntry => {}
         }
     }
     // What ends at a place comes before what begins there; what begins together stays in the order of the tree.
-    spots.sort_by_key(|(place, spot)| (*place, !matches!(spot, Spot::BodyEnd | Spot::ArrowEnd)));
-    let found = order.into_iter().map(|at| found[at].clone()).collect();
+    spots.sort_by_key(|(place, spot)| (*place, !matches!(spot, Spot::BodyEnd | Spot::ExpressionEnd)));
+    let renumbered = |at: usize| Stop { turn_of: found[at].turn_of.map(|of| places[of]), ..found[at].clone() };
+    let found = order.into_iter().map(renumbered).collect();
     Stops { found, spots }
 }
 
@@ -112,6 +132,8 @@ fn names_of(scoping: &Scoping, scope: ScopeId) -> impl Iterator<Item = String> {
 }
 
 struct Reader<'s> {
+    text: &'s str,
+    comments: &'s [Comment],
     scoping: &'s Scoping,
     scopes: Vec<ScopeId>,
     functions: Vec<Arc<str>>,
@@ -119,6 +141,8 @@ struct Reader<'s> {
     pending: Option<Arc<str>>,
     /// Where statements begin that are the whole body of another.
     bodies: HashSet<u32>,
+    /// The statements that begin `for` loops, by where those begin.
+    loops: HashMap<u32, usize>,
     names: HashMap<ScopeId, Arc<[String]>>,
     found: Vec<Stop>,
     spots: Vec<(u32, Spot)>,
@@ -128,8 +152,23 @@ impl Reader<'_> {
     fn add(&mut self, start: u32, end: u32) -> usize {
         let function = self.functions.last().cloned().unwrap_or_default();
         let names = self.names();
-        self.found.push(Stop { start, end, function, names });
+        self.found.push(Stop { start, end, function, names, turn_of: None });
         self.found.len() - 1
+    }
+
+    /// Adds what runs when a statement is reached, if anything does.
+    fn add_statement(&mut self, statement: &Statement<'_>) -> Option<usize> {
+        let statement = labelled(statement);
+        let start = statement.span().start;
+        let at = self.add_if(runs(statement), start, head_end(statement))?;
+        if let Statement::ForStatement(_) | Statement::ForInStatement(_) | Statement::ForOfStatement(_) = statement {
+            self.loops.insert(start, at);
+        }
+        Some(at)
+    }
+
+    fn add_if(&mut self, runs: bool, start: u32, end: u32) -> Option<usize> {
+        (runs && self.is_in_function()).then(|| self.add(start, end))
     }
 
     /// The names in scope, made once for each scope.
@@ -172,9 +211,18 @@ fn key_name<'k>(key: &'k PropertyKey<'_>) -> Option<std::borrow::Cow<'k, str>> {
     })
 }
 
-/// Whether a statement does something when it is reached.
+/// The statement behind the labels of another.
+fn labelled<'a, 'b>(statement: &'b Statement<'a>) -> &'b Statement<'a> {
+    match statement {
+        Statement::LabeledStatement(it) => labelled(&it.body),
+        other => other,
+    }
+}
+
+/// Whether a statement does something when it is reached. What the condition of a loop does is a stop of its own.
 fn runs(statement: &Statement<'_>) -> bool {
     match statement {
+        Statement::TryStatement(_) | Statement::WhileStatement(_) | Statement::DoWhileStatement(_) => false,
         Statement::BlockStatement(_) | Statement::EmptyStatement(_) | Statement::FunctionDeclaration(_) => false,
         Statement::TSTypeAliasDeclaration(_) | Statement::TSInterfaceDeclaration(_) => false,
         Statement::TSExternalModuleDeclaration(_) | Statement::TSGlobalDeclaration(_) => false,
@@ -188,17 +236,12 @@ fn runs(statement: &Statement<'_>) -> bool {
 
 /// Where the part of a statement ends that runs when it is reached.
 fn head_end(statement: &Statement<'_>) -> u32 {
-    let word = |letters: u32| statement.span().start + letters;
     match statement {
         Statement::IfStatement(it) => it.test.span().end,
-        Statement::WhileStatement(it) => it.test.span().end,
-        Statement::DoWhileStatement(_) => word(2),
         Statement::ForStatement(it) => it.body.span().start,
         Statement::ForInStatement(it) => it.right.span().end,
         Statement::ForOfStatement(it) => it.right.span().end,
         Statement::SwitchStatement(it) => it.discriminant.span().end,
-        Statement::TryStatement(_) => word(3),
-        Statement::LabeledStatement(it) => it.label.span.end,
         Statement::ClassDeclaration(it) => it.body.span.start,
         other => other.span().end,
     }
@@ -215,10 +258,8 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_statements(&mut self, it: &oxc::allocator::Vec<'a, Statement<'a>>) {
         for statement in it {
-            if self.is_in_function() && runs(statement) {
-                let start = statement.span().start;
-                let at = self.add(start, head_end(statement));
-                self.spots.push((start, Spot::Before(at)));
+            if let Some(at) = self.add_statement(statement) {
+                self.spots.push((statement.span().start, Spot::Before(at)));
             }
             self.visit_statement(statement);
         }
@@ -226,14 +267,12 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_statement(&mut self, it: &Statement<'a>) {
         let span = it.span();
-        let is_body = self.bodies.remove(&span.start) && !matches!(it, Statement::BlockStatement(_));
-        let end = is_body && self.is_in_function();
-        if end {
-            let at = self.add(span.start, head_end(it));
+        let at = if self.bodies.remove(&span.start) { self.add_statement(it) } else { None };
+        if let Some(at) = at {
             self.spots.push((span.start, Spot::Body(at)));
         }
         walk::walk_statement(self, it);
-        if end {
+        if at.is_some() {
             self.spots.push((span.end, Spot::BodyEnd));
         }
     }
@@ -246,26 +285,30 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_for_statement(&mut self, it: &ForStatement<'a>) {
         self.bodies.insert(it.body.span().start);
+        self.add_updates(it);
         walk::walk_for_statement(self, it);
     }
 
     fn visit_for_in_statement(&mut self, it: &ForInStatement<'a>) {
-        self.bodies.insert(it.body.span().start);
-        walk::walk_for_in_statement(self, it);
+        let (entry, body) = (it.left.span().merge(it.right.span()), it.body.span());
+        self.visit_entries((it.span, &it.scope_id), entry, body, |reader| walk::walk_for_in_statement(reader, it));
     }
 
     fn visit_for_of_statement(&mut self, it: &ForOfStatement<'a>) {
-        self.bodies.insert(it.body.span().start);
-        walk::walk_for_of_statement(self, it);
+        let (entry, body) = (it.left.span().merge(it.right.span()), it.body.span());
+        self.visit_entries((it.span, &it.scope_id), entry, body, |reader| walk::walk_for_of_statement(reader, it));
     }
 
     fn visit_while_statement(&mut self, it: &WhileStatement<'a>) {
         self.bodies.insert(it.body.span().start);
+        self.add_condition(it.span.start, it.test.span());
         walk::walk_while_statement(self, it);
     }
 
     fn visit_do_while_statement(&mut self, it: &DoWhileStatement<'a>) {
         self.bodies.insert(it.body.span().start);
+        let test = it.test.span();
+        self.add_condition(test.start, test);
         walk::walk_do_while_statement(self, it);
     }
 
@@ -290,7 +333,7 @@ impl<'a> Visit<'a> for Reader<'_> {
         let at = self.add(span.start, span.end);
         self.spots.push((span.start, Spot::Arrow(at)));
         self.visit_expression(body);
-        self.spots.push((span.end, Spot::ArrowEnd));
+        self.spots.push((span.end, Spot::ExpressionEnd));
     }
 
     fn visit_function_body(&mut self, it: &FunctionBody<'a>) {
@@ -320,53 +363,26 @@ impl<'a> Visit<'a> for Reader<'_> {
 
     fn visit_property_definition(&mut self, it: &PropertyDefinition<'a>) {
         self.name(key_name(&it.key).as_deref(), it.value.as_ref());
-        walk::walk_property_definition(self, it);
+        let Some(value) = it.value.as_ref().filter(|value| self.is_stop(value, it.r#static)) else {
+            return walk::walk_property_definition(self, it);
+        };
+        self.visit_decorators(&it.decorators);
+        self.visit_property_key(&it.key);
+        self.visit_field(&it.key, value, it.r#static);
+    }
+
+    fn visit_static_block(&mut self, it: &StaticBlock<'a>) {
+        if !self.is_in_function() {
+            return walk::walk_static_block(self, it);
+        }
+        self.begin_function(Some("static"));
+        if let Some(first) = it.body.first() {
+            self.spots.push((first.span().start, Spot::StaticEntry));
+        }
+        walk::walk_static_block(self, it);
+        self.functions.pop();
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// The statements of a source: the text of each, the function around it, and the names in its scope.
-    #[track_caller]
-    fn check(text: &str, expected: &[(&str, &str, &str)]) {
-        let stops = Stops::read(text, "a.ts").expect("it parses");
-        let found: Vec<(&str, String, String)> = stops
-            .found
-            .iter()
-            .map(|stop| {
-                let shown = &text[stop.start as usize..stop.end as usize];
-                (shown, stop.function.to_string(), stop.names.join(" "))
-            })
-            .collect();
-        let found: Vec<(&str, &str, &str)> =
-            found.iter().map(|(shown, function, names)| (*shown, function.as_str(), names.as_str())).collect();
-        assert_eq!(found, expected);
-    }
-
-    #[test]
-    fn statements_have_their_functions_and_names() {
-        check(
-            "const top = 1; function f(a: number) { 'use strict'; const b = a; if (b) return b; { let c = 2; } }",
-            &[
-                ("const b = a;", "f", "a b"),
-                ("if (b", "f", "a b"),
-                ("return b;", "f", "a b"),
-                ("let c = 2;", "f", "c a b"),
-            ],
-        );
-        check("x(handler({ execute: async ({ n }) => n + 1 }))", &[("n + 1", "execute", "n")]);
-        check(
-            "const f = () => { for (const i of [1]) g(i); try { h(); } catch (e) { k(e) } }",
-            &[
-                ("for (const i of [1]", "f", ""),
-                ("g(i);", "f", "i"),
-                ("try", "f", ""),
-                ("h();", "f", ""),
-                ("k(e)", "f", "e"),
-            ],
-        );
-        check("type A = 1; interface B {} const x = 1;", &[]);
-    }
-}
+mod tests;

@@ -1,6 +1,6 @@
 //! How often each line of a request's code ran.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use engine::event::Seq;
 use script::{Asked, Question};
@@ -47,11 +47,12 @@ impl Workspace {
                 }
             };
             let changed = parts.changed_files(code);
-            let mut seen: HashSet<(&str, u32)> = HashSet::new();
+            let mut firsts: HashMap<(&str, u32), u32> = HashMap::new();
             for (number, site) in code.table.sites.iter().enumerate() {
-                // Of several on a line the first: that is how often the line ran.
-                let is_wanted = file.as_ref().is_none_or(|file| site.file == *file);
-                if !is_wanted || !seen.insert((site.file.as_str(), site.line)) {
+                // Of several on a line the first: that is how often the line ran. If it is a loop, then with its turns.
+                let first = *firsts.entry((site.file.as_str(), site.line)).or_insert(number as u32);
+                let is_first = first == number as u32 || site.turn_of == Some(first);
+                if !is_first || file.as_ref().is_some_and(|file| site.file != *file) {
                     continue;
                 }
                 let text = changed.contains(site.file.as_str()).then_some(at);
@@ -66,8 +67,8 @@ impl Workspace {
                 lines: lines.into_iter().map(|(line, hits)| LineHits { line, hits }).collect(),
                 code: part.and_then(|part| Some(part.code.as_ref().ok()?.hash.clone())),
                 from_seq: part.map(|part| part.seqs.start.max(1)),
-            }
                 ended_by_limit,
+            }
         });
         Ok(Covered { files: covered.collect(), note })
     }

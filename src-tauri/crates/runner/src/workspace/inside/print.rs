@@ -176,7 +176,7 @@ impl Workspace {
             let question = Question {
                 condition: query.condition.clone(),
                 expressions: query.expressions.clone(),
-                sites: Some(vec![site]),
+                sites: Some(code.table.asked(site, query.column)),
                 ..Question::default()
             };
             let question = question.watching(names, file);

@@ -65,7 +65,8 @@ impl Workspace {
         self.stops(request, MAX_STOPS, |code| {
             let site = code.table.find(&file, breakpoint.line, breakpoint.column, &names)?;
             let (condition, expressions) = (breakpoint.condition.clone(), expressions.clone());
-            let question = Question { condition, expressions, sites: Some(vec![site]), ..Question::default() };
+            let sites = Some(code.table.asked(site, breakpoint.column));
+            let question = Question { condition, expressions, sites, ..Question::default() };
             Some((Some(code.table.sites[site as usize].line), question))
         })
     }

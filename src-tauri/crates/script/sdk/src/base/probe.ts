@@ -103,18 +103,38 @@ function depthNow(): number {
 
 /** A function was called. Returns the number of the call in its block. */
 export function enter(): number {
-  if (isAside) return 0;
+  return isAside ? 0 : begin(true);
+}
+
+/** Begins a call, for what the code of an author calls. `isOwn` tells that it has a depth of its own. */
+function begin(isOwn: boolean): number {
   if (current !== code) follow();
   const call = ++counter.calls;
   if (counter.traces) {
-    // A call at the same depth has ended: the call before it made this one, too.
-    const depth = depthNow();
+    // A call at the same depth has ended: the call before it made this one, too. `tick` is a frame nearer.
+    const depth = depthNow() - 1;
     let from = counter.call;
-    while (from > 0 && (depths[from] ?? 0) >= depth) from = callers[from] ?? 0;
+    while (from > 0 && (depths[from] ?? 0) >= (isOwn ? depth : depth + 1)) from = callers[from] ?? 0;
     depths[call] = depth;
     callers[call] = from;
     native.entered(call, from);
   }
+  return call;
+}
+
+/** The calls that initialize the fields of objects, and the static parts of classes. */
+const initialized = new WeakMap<object, number>();
+
+/**
+ * A field of an object is about to be initialized, or a static part of a class, which may run as a part of the function
+ * around it. Returns the number of the call that all of them are part of.
+ */
+export function initialize(of: object, isStatic = false): number {
+  if (isAside) return 0;
+  const known = initialized.get(of);
+  if (known !== undefined) return known;
+  const call = begin(!isStatic);
+  initialized.set(of, call);
   return call;
 }
 

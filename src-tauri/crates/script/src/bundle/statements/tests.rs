@@ -1,0 +1,113 @@
+use super::*;
+
+/// The statements of a source: the text of each, the function around it, and the names in its scope.
+#[track_caller]
+fn check(text: &str, expected: &[(&str, &str, &str)]) {
+    let stops = Stops::read(text, "a.ts").expect("it parses");
+    let found: Vec<(&str, String, String)> = stops
+        .found
+        .iter()
+        .map(|stop| {
+            let shown = &text[stop.start as usize..stop.end as usize];
+            (shown, stop.function.to_string(), stop.names.join(" "))
+        })
+        .collect();
+    let found: Vec<(&str, &str, &str)> =
+        found.iter().map(|(shown, function, names)| (*shown, function.as_str(), names.as_str())).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn statements_have_their_functions_and_names() {
+    check(
+        "const top = 1; function f(a: number) { 'use strict'; const b = a; if (b) return b; { let c = 2; } }",
+        &[("const b = a;", "f", "a b"), ("if (b", "f", "a b"), ("return b;", "f", "a b"), ("let c = 2;", "f", "c a b")],
+    );
+    check("x(handler({ execute: async ({ n }) => n + 1 }))", &[("n + 1", "execute", "n")]);
+    check(
+        "const f = () => { for (const i of [1]) g(i); try { h(); } catch (e) { k(e) } }",
+        &[
+            ("for (const i of [1]", "f", ""),
+            ("const i of [1]", "f", "i"),
+            ("g(i);", "f", "i"),
+            ("h();", "f", ""),
+            ("k(e)", "f", "e"),
+        ],
+    );
+    check("type A = 1; interface B {} const x = 1;", &[]);
+}
+
+#[test]
+fn the_head_of_a_loop_runs_with_each_turn() {
+    check(
+        "function f() { for (let i = 0; i < 3; i++) g(i); for (const k in {}) { h(k) } while (g()) h(); }",
+        &[
+            ("for (let i = 0; i < 3; i++) ", "f", ""),
+            ("i < 3; i++", "f", "i"),
+            ("g(i);", "f", "i"),
+            ("for (const k in {}", "f", ""),
+            ("const k in {}", "f", "k"),
+            ("h(k)", "f", "k"),
+            ("while (g()", "f", ""),
+            ("h();", "f", ""),
+        ],
+    );
+    check("function f() { do { g() } while (h()) }", &[("g()", "f", ""), ("h()", "f", "")]);
+    check(
+        "function f() { for (;;) g(); for (let i = 0; ; ) ; for (; h();) ; }",
+        &[
+            ("for (;;) ", "f", ""),
+            ("for (;;) ", "f", ""),
+            ("g();", "f", ""),
+            ("for (let i = 0; ; ) ", "f", ""),
+            ("for (let i = 0; ; ) ", "f", "i"),
+            ("for (; h();) ", "f", ""),
+            ("h()", "f", ""),
+        ],
+    );
+}
+
+/// The offsets of the probes in the place of an update.
+#[track_caller]
+fn check_no_update(text: &str, expected: &[&str]) {
+    let stops = Stops::read(text, "a.ts").expect("it parses");
+    let found = stops.spots.iter().filter(|(_, spot)| matches!(spot, Spot::NoUpdate(_)));
+    let found: Vec<&str> = found.map(|(at, _)| &text[*at as usize..]).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn a_loop_without_an_update_has_a_place_for_one() {
+    check_no_update("() => { for (;;) f() }", &[") f() }"]);
+    check_no_update("() => { for (; (f());) { g() } }", &[") { g() } }"]);
+    check_no_update("() => { for (;; /* ) */) // )\n f() }", &[") // )\n f() }"]);
+    check_no_update("() => { for (let i = (1);;) (f()) }", &[") (f()) }"]);
+}
+
+#[test]
+fn a_label_and_a_try_run_nothing() {
+    check(
+        "function f() { a: for (const x of y) { b: while (x) break a; } c: try { g(); } finally { h(); } }",
+        &[
+            ("for (const x of y", "f", ""),
+            ("const x of y", "f", "x"),
+            ("while (x", "f", "x"),
+            ("break a;", "f", "x"),
+            ("g();", "f", ""),
+            ("h();", "f", ""),
+        ],
+    );
+    check("function f() { if (a) ; else ; }", &[("if (a", "f", "")]);
+}
+
+#[test]
+fn fields_and_static_blocks_of_a_class_run() {
+    check(
+        "class A { a = f(); b; c = () => g(); static d = h(); static { k(); } #e = (i(), 1); }",
+        &[("a = f()", "a", ""), ("g()", "c", ""), ("#e = (i(), 1)", "#e", "")],
+    );
+    check(
+        "function f() { class A { static d = h(); static { k(); } static n = class {}; } }",
+        &[("class A ", "f", "A"), ("d = h()", "d", "A"), ("k();", "static", "A")],
+    );
+}
