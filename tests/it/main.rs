@@ -58,6 +58,7 @@ mod going_on;
 mod held_back;
 mod host_imports;
 mod inside;
+mod inside_examples;
 mod inside_window;
 mod instants;
 mod intake;

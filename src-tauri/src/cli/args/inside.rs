@@ -33,11 +33,13 @@ fn inside_at(text: &str) -> Result<InsideAt, String> {
 /// `print`.
 #[derive(Args)]
 #[command(after_help = "Examples:
-  flowglass print flows/cart.ts:18 total            the value of total whenever line 18 ran
-  flowglass print flows/cart.ts:18 total item.price --if 'total < 0'
-  flowglass print flows/cart.ts:18 total --request req_3f2a
-Values are those before the statement runs. The requests are run again, with the code that ran and the recorded
-effects; nothing is written, and no model is asked.")]
+  flowglass run hello greet --user ada --request req_3f2a --input '{\"name\":\"Ada\"}'
+  flowglass print hello.ts:11 name                      the value of name whenever line 11 ran
+  flowglass print hello.ts:11 name process.env.MODE --if 'name.length > 2'
+  flowglass print hello.ts:11 name --request req_3f2a
+Values are those before the statement runs; the head of a loop is asked with each turn. The requests are run again,
+with the code that ran and the recorded effects; nothing is written, and no model is asked. If a limit of memory or
+time ends that, the hits before it are shown, and the command exits with 1.")]
 pub(crate) struct Print {
     /// The statement: a file, a line of it, and a column if the line has several
     #[arg(value_name = "FILE:LINE[:COL]", value_parser = file_place, required_unless_present = "open")]
@@ -95,9 +97,9 @@ impl Print {
 #[derive(Args)]
 #[command(group = ArgGroup::new("where_to"))]
 #[command(after_help = "Examples:
-  flowglass step req_3f2a --at root/step:total               its first statement, or the one that threw
-  flowglass step req_3f2a --at root/step:total#0+12 --back   one statement earlier
-  flowglass step req_3f2a --at root/step:total --until 'total < 0'
+  flowglass step req_3f2a --at root/step:greet               its first statement, or the one that threw
+  flowglass step req_3f2a --at root/step:greet#0+2 --back    one statement earlier
+  flowglass step req_3f2a --at root/step:greet --until 'name.length > 2'
 An instant is PATH#ATTEMPT+TICK: attempts count from 0, and ticks count the statements of one execution from 1. Values
 are those before the statement runs.")]
 pub(crate) struct Step {
@@ -157,7 +159,14 @@ impl Step {
     }
 }
 
+/// `coverage`.
 #[derive(Args)]
+#[command(after_help = "Examples:
+  flowglass coverage req_3f2a                   how often the first statement of each line ran; - for never
+  flowglass coverage req_3f2a --file hello.ts
+The head of a loop counts when the loop begins and with each turn. Lines of which no statement can run are left out.
+The request is run again, with the code that ran and the recorded effects; nothing is written, and no model is asked.
+If a limit of memory or time ends that, the counts so far are shown, and the command exits with 1.")]
 pub(crate) struct Coverage {
     pub(crate) request: String,
     /// Only of this file
