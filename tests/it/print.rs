@@ -141,10 +141,10 @@ fn values_of_chance_are_those_of_their_calls() {
         r#"const draws = handler({ name: "draws", inputSchema: z.any(), outputSchema: z.any(), execute: () => {
   Math.random();
   const unused = Math.random();
-  const roll = () => Math.random();
-  roll();
+  const roll = () => Math.random(), seen: number[] = [], see = () => seen.push(roll());
+  roll(), see(); see(), roll();
   const kept = Math.random();
-  const all = [kept, roll()];
+  const all = [kept, roll(), ...seen];
   return all;
 } });
 export default defineFlow({ kind: "draws", actions: { go: { inputSchema: z.any(), block: draws } } });

@@ -25,6 +25,24 @@ const BODIES: &[(&str, usize)] = &[
     ("return input.map(() => { Date.now(); return Math.random(); });", 1),
 ];
 
+/// The body of a handler with a function `roll` that draws, and how many of its calls are made.
+const ROLLS: &[(&str, usize)] = &[
+    ("roll(); return roll();", 1),
+    ("roll(), input.push(1); return roll();", 1),
+    ("input.push(1), roll(); return roll();", 1),
+    ("input.push(1), roll(), input.push(2); return roll();", 1),
+    ("roll(), input.push(1), input.push(2); return roll();", 1),
+    ("roll(), input.push(roll()); return roll();", 2),
+    ("input.push(roll()), roll(); return 1;", 1),
+    ("return roll(), input.push(1), roll();", 1),
+    ("const f = () => { input.push(1); }; roll(), f(); return roll();", 1),
+    ("const f = () => { input.push(1); }; roll(), f(), f(); f(), roll(); return roll();", 1),
+    ("const f = () => { input.push(roll()); }; f(), roll(), f(); roll(), f(roll()); return 1;", 2),
+    ("const f = () => { input.push(1); return roll(); }; f(), input.push(2); return f();", 1),
+    ("const f = () => input.push(roll()); f(), roll(); return roll();", 2),
+    ("for (let i = 0; i < 3; roll(), i++) { input.push(i); } return roll();", 1),
+];
+
 /// The author's part of a bundle has no other calls of these: what Flowglass brings is not in it.
 fn calls(code: &str) -> usize {
     ["Math.random()", "Math.random( )", "Date.now()", "Date.now( )", "new Date()", "new Date( )"]
@@ -58,5 +76,30 @@ fn code_with_probes_draws_what_the_code_that_ran_draws() {
         // Without probes it is the code that ran.
         let again = bundler.bundle_probed(&dir, &code, table, None).expect("it is bundled again");
         assert_eq!((again.code, again.hash), (ran.code, ran.hash), "{body}");
+    }
+}
+
+#[test]
+fn code_with_probes_calls_what_draws_as_often_as_the_code_that_ran() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let dir = std::fs::canonicalize(folder.path()).expect("it is there");
+    let bundler = Bundler::new().expect("threads");
+    let rolls = |code: &str| code.matches("roll()").count() + code.matches("roll( )").count();
+    for (body, made) in ROLLS {
+        let source = format!(
+            "import {{ defineFlow, handler }} from '@flow-state-dev/core';\n\
+             const work = handler({{ name: 'work', execute: (input: any) => {{\n\
+             const roll = () => Math.random(); {body} }} }});\n\
+             export default defineFlow({{ kind: 'f', actions: {{ run: {{ block: work }} }} }});\n"
+        );
+        let file = dir.join("flow.ts");
+        std::fs::write(&file, source).expect("it is written");
+        let ran = bundler.bundle(&dir, &file, Arc::new(|_| ())).expect("it is bundled");
+        assert_eq!(rolls(&ran.code), *made, "{body}\n{}", ran.code);
+        let code = Code::of(&ran, &dir);
+        let table = Arc::new(SiteTable::of(&code));
+        let probed = bundler.bundle_probed(&dir, &code, table, Some(Question::default()));
+        let probed = probed.expect("it is bundled with probes");
+        assert_eq!(rolls(&probed.code), *made, "{body}\n{}", probed.code);
     }
 }

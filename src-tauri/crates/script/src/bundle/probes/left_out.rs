@@ -6,7 +6,10 @@
 
 use std::collections::{HashMap, HashSet};
 
-use oxc::ast::ast::{ArrowFunctionExpression, CallExpression, Expression, Function, NewExpression, VariableDeclarator};
+use oxc::ast::ast::{
+    ArrowFunctionExpression, CallExpression, Expression, Function, NewExpression, SequenceExpression,
+    VariableDeclarator,
+};
 use oxc::ast_visit::{Visit, walk};
 use oxc::semantic::{Scoping, SemanticBuilder};
 use oxc::span::Span;
@@ -49,19 +52,20 @@ impl RanPlaces {
         let read = parsed(text, file, |program| {
             let scoping = SemanticBuilder::new().build(program).semantic.into_scoping();
             let around = Around { span: program.span, symbol: None };
-            let mut reader = Reader { scoping: &scoping, functions: vec![around], open: vec![0], calls: Vec::new() };
+            let (functions, calls, sequences) = (vec![around], Vec::new(), HashSet::new());
+            let mut reader = Reader { scoping: &scoping, functions, open: vec![0], calls, sequences };
             reader.visit_program(program);
-            (reader.functions, reader.calls)
+            (reader.functions, reader.calls, reader.sequences)
         });
-        let Some((functions, calls)) = read else { return Vec::new() };
+        let Some((functions, calls, sequences)) = read else { return Vec::new() };
         let lines = Lines::new(text);
-        let ran = Ran { text, lines: &lines, places };
+        let ran = Ran { text, lines: &lines, places, sequences };
         let draws = drawing(&functions, &calls);
         let mut found: Vec<(Span, &'static str)> = Vec::new();
         for call in &calls {
             let (is_left_out, instead) = match call.callee {
-                Callee::Outside { part, instead } => (!ran.has_any(part), instead),
-                Callee::Own(symbol) => (draws.contains(&symbol) && !ran.has_any(call.span), NUMBER),
+                Callee::Outside { part, instead } => (!ran.has_call(part), instead),
+                Callee::Own(symbol) => (draws.contains(&symbol) && !ran.has_call(call.span), NUMBER),
             };
             // Nothing runs a function that was left out as a whole, but an expression of a question may call it.
             if is_left_out && ran.has_any(functions[call.function].span) {
@@ -84,13 +88,26 @@ struct Ran<'t> {
     text: &'t str,
     lines: &'t Lines,
     places: &'t [(u32, u32)],
+    /// Where expressions begin that are parted by commas.
+    sequences: HashSet<u32>,
 }
 
 impl Ran<'_> {
     fn has_any(&self, span: Span) -> bool {
+        self.count(span) > 0
+    }
+
+    /// Whether it has a call. Of several expressions that are parted by commas, what is left has a place where the first
+    /// one began, and a call that was kept has two: its function, and its brackets.
+    fn has_call(&self, part: Span) -> bool {
+        self.count(part) > usize::from(self.sequences.contains(&part.start))
+    }
+
+    /// How many places of a part it has.
+    fn count(&self, span: Span) -> usize {
         let (start, end) = (self.lines.place(self.text, span.start), self.lines.place(self.text, span.end));
         let from = self.places.partition_point(|place| *place < start);
-        self.places.get(from).is_some_and(|place| *place < end)
+        self.places[from..].partition_point(|place| *place < end)
     }
 }
 
@@ -146,6 +163,8 @@ struct Reader<'s> {
     /// The functions that enclose the current node, by their numbers: the file first.
     open: Vec<usize>,
     calls: Vec<Call>,
+    /// Where expressions begin that are parted by commas.
+    sequences: HashSet<u32>,
 }
 
 impl Reader<'_> {
@@ -188,6 +207,11 @@ impl<'a> Visit<'a> for Reader<'_> {
             (None, None) => {}
         }
         walk::walk_call_expression(self, it);
+    }
+
+    fn visit_sequence_expression(&mut self, it: &SequenceExpression<'a>) {
+        self.sequences.insert(it.span.start);
+        walk::walk_sequence_expression(self, it);
     }
 
     fn visit_new_expression(&mut self, it: &NewExpression<'a>) {
