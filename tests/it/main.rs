@@ -37,6 +37,7 @@ mod cross_flow;
 mod culprit_planted;
 mod damage;
 mod dap;
+mod dap_client;
 mod debug;
 mod definitions;
 mod depth;
