@@ -255,6 +255,14 @@ test('a block without statements says so softly, and leads to a handler inside',
   expect((await screen.findByTestId('coverage-fault')).textContent).toContain('a thread ended');
 });
 
+test('counts that a limit cut off say so', async () => {
+  await open();
+  host.coverage = async () => [{ file: FILE, lines: [{ line: 95, hits: 12 }], endedByLimit: true }];
+  await choose(FAILED);
+  expect((await screen.findByTestId('coverage-cut')).textContent).toContain('not complete');
+  expect(row(95).querySelector('[data-hits]')?.textContent).toBe('12');
+});
+
 test('an answer for a block that is no longer shown moves nothing', async () => {
   await open();
   let answer: (found: Instant) => void = () => {};
