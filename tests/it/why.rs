@@ -323,7 +323,7 @@ fn loops_short_values_answers_and_forks() {
     let submitted = place.run(&["resume", "q", "--submit", r#"{"words":"words of a person"}"#, "--json"]);
     assert_eq!(submitted.code, Some(0), "{submitted}");
     let person = why(&place, "q", "root/step:after", "/answer");
-    assert_eq!(edges(&person).last().map(String::as_str), Some("2 recorded person /words"), "{person:#}");
+    assert_eq!(edges(&person).last().map(String::as_str), Some("2 recorded person root/step:asks/words"), "{person:#}");
     let chance = why(&place, "q", "root/step:after", "/at");
     assert!(edges(&chance).last().is_some_and(|edge| edge.contains("recorded reply")), "{chance:#}");
 

@@ -72,8 +72,8 @@ pub struct Bundle {
     pub map: String,
     /// blake3 of the code, and of the author's files that it was made from.
     pub hash: String,
-    /// The files it was made from, for a file watcher; folders, where each file in them belongs to it; and settings files
-    /// that do not exist and would be read if they did.
+    /// The files it was made from, for a file watcher; folders, where each file in them belongs to it; and settings
+    /// files that do not exist and would be read if they did.
     pub inputs: Vec<PathBuf>,
 }
 

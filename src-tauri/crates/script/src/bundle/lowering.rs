@@ -30,7 +30,7 @@ pub(crate) struct Rewritten {
 /// Rewrites the tree of a module. `has_decorators` tells whether the bundler lowers decorators of this module.
 pub(crate) fn rewrite<'a>(program: &mut Program<'a>, allocator: &'a Allocator, has_decorators: bool) -> Rewritten {
     let unsupported = unsupported::find(program, has_decorators);
-    labels::rewrite(program);
+    labels::rewrite(program, allocator);
     namespaces::rewrite(program, allocator);
     calls::rewrite(program, allocator);
     let has_rests = rests::rewrite(program, allocator);

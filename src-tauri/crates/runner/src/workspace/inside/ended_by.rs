@@ -1,5 +1,5 @@
-//! Limits of memory and time that ended a replay, or the recording. Code with probes has more of both, so the two do not
-//! end at the same place.
+//! Limits of memory and time that ended a replay, or the recording. Code with probes has more of both, so the two do
+//! not end at the same place.
 
 use engine::error::FlowError;
 use engine::event::{Event, EventKind};

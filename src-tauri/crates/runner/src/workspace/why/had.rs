@@ -68,17 +68,26 @@ pub(super) fn had(spot: &Spot) -> Had {
     } else {
         all.extend(of(WhyPlace::Input, MAX_OF_KIND));
     }
+    // An answer is got where the function asks, after its input, also if it was given before a later attempt began.
+    let begun = all.iter().max().copied().unwrap_or_default();
+    let answers: Vec<usize> = if maker == NO_EXECUTION {
+        Vec::new()
+    } else {
+        log.answers_to(maker).rev().filter(is_earlier).take(MAX_OF_KIND).collect()
+    };
     if maker != NO_EXECUTION {
-        all.extend(log.answers_to(maker).rev().filter(is_earlier).take(MAX_OF_KIND));
         all.extend(of(WhyPlace::Reply, MAX_OF_KIND));
         if record.place != WhyPlace::Prompt {
             all.extend(of(WhyPlace::ModelAnswer, MAX_ANSWERS));
         }
     }
     all.extend(last.filter(is_earlier));
+    let mut all: Vec<(usize, usize)> = all.into_iter().map(|at| (at, at)).collect();
+    all.extend(answers.into_iter().map(|at| (at.max(begun + 1), at)));
     all.sort_unstable_by(|one, other| other.cmp(one));
-    let (own, earlier) = all.into_iter().partition(|at| last.is_none_or(|last| *at >= last));
-    Had { own, earlier }
+    let (own, earlier): (Vec<_>, Vec<_>) = all.into_iter().partition(|(got, _)| last.is_none_or(|last| *got >= last));
+    let records = |all: Vec<(usize, usize)>| all.into_iter().map(|(_, at)| at).collect();
+    Had { own: records(own), earlier: records(earlier) }
 }
 
 /// At most so many equal fields of what the code of a block had, the nearest first, one of each value: the one at the

@@ -1,24 +1,39 @@
-//! Loops with several labels: the runtime knows the innermost one as the label of the loop, so `continue` and `break`
-//! name that.
+//! Labels of loops. Of several, the runtime knows the innermost one as the label of the loop, so `continue` and `break`
+//! name that. And `continue` with a label forgets that each turn has variables of its own, so it becomes the `break` of
+//! a label around the loop's body.
 
 use std::mem::take;
 
+use oxc::allocator::{Allocator, ReplaceWith as _};
 use oxc::ast::ast::{
-    ArrowFunctionExpression, BreakStatement, Class, ContinueStatement, Function, LabelIdentifier, LabeledStatement,
-    Program, Statement,
+    ArrowFunctionExpression, BreakStatement, Class, ContinueStatement, ForStatement, ForStatementInit, Function,
+    LabelIdentifier, LabeledStatement, Program, Statement, VariableDeclarationKind,
 };
+use oxc::ast::builder::AstBuilder;
 use oxc::ast_visit::{VisitMut, walk_mut};
+use oxc::span::SPAN;
 use oxc::str::Ident;
 use oxc::syntax::scope::ScopeFlags;
 
-pub(super) fn rewrite(program: &mut Program<'_>) {
-    Labels::default().visit_program(program);
+pub(super) fn rewrite<'a>(program: &mut Program<'a>, allocator: &'a Allocator) {
+    let ast = AstBuilder::new(allocator);
+    Labels { ast, outer: Vec::new(), turns: Vec::new() }.visit_program(program);
 }
 
-#[derive(Default)]
 struct Labels<'a> {
+    ast: AstBuilder<'a>,
     /// The labels around the current place that stand before another one, each with the innermost one.
     outer: Vec<(Ident<'a>, Ident<'a>)>,
+    /// The loops around the current place whose turns have variables of their own.
+    turns: Vec<Turns<'a>>,
+}
+
+struct Turns<'a> {
+    label: Ident<'a>,
+    /// The label of the body.
+    body: Ident<'a>,
+    /// Whether a `continue` has become the `break` of the body.
+    is_used: bool,
 }
 
 impl<'a> Labels<'a> {
@@ -31,9 +46,20 @@ impl<'a> Labels<'a> {
 
     /// Labels do not reach into functions.
     fn apart(&mut self, walk: impl FnOnce(&mut Self)) {
-        let outer = take(&mut self.outer);
+        let (outer, turns) = (take(&mut self.outer), take(&mut self.turns));
         walk(self);
-        self.outer = outer;
+        (self.outer, self.turns) = (outer, turns);
+    }
+
+    /// Visits a loop that stands behind its innermost label.
+    fn visit_loop(&mut self, label: Ident<'a>, it: &mut ForStatement<'a>) {
+        let body = Ident::from_str_in(&format!("{label}$turn"), &self.ast);
+        self.turns.push(Turns { label, body, is_used: false });
+        walk_mut::walk_for_statement(self, it);
+        if self.turns.pop().is_some_and(|turns| turns.is_used) {
+            let label = LabelIdentifier::new(SPAN, body, &self.ast);
+            it.body.replace_with(|body| Statement::new_labeled_statement(SPAN, label, body, &self.ast));
+        }
     }
 }
 
@@ -48,10 +74,23 @@ impl<'a> VisitMut<'a> for Labels<'a> {
         if let Some(innermost) = innermost {
             self.outer.push((it.label.name, innermost));
         }
-        walk_mut::walk_labeled_statement(self, it);
+        match &mut it.body {
+            Statement::ForStatement(of_turns) if has_variables(of_turns) => self.visit_loop(it.label.name, of_turns),
+            _ => walk_mut::walk_labeled_statement(self, it),
+        }
         if innermost.is_some() {
             self.outer.pop();
         }
+    }
+
+    fn visit_statement(&mut self, it: &mut Statement<'a>) {
+        walk_mut::walk_statement(self, it);
+        let Statement::ContinueStatement(goes_on) = it else { return };
+        let (span, Some(label)) = (goes_on.span, &goes_on.label) else { return };
+        let Some(turns) = self.turns.iter_mut().rev().find(|turns| turns.label == label.name) else { return };
+        turns.is_used = true;
+        let label = LabelIdentifier::new(label.span, turns.body, &self.ast);
+        *it = Statement::new_break_statement(span, Some(label), &self.ast);
     }
 
     fn visit_break_statement(&mut self, it: &mut BreakStatement<'a>) {
@@ -75,6 +114,12 @@ impl<'a> VisitMut<'a> for Labels<'a> {
     }
 }
 
+/// Whether each turn of a loop has variables of its own.
+fn has_variables(it: &ForStatement<'_>) -> bool {
+    let Some(ForStatementInit::VariableDeclaration(declared)) = &it.init else { return false };
+    declared.kind == VariableDeclarationKind::Let
+}
+
 #[cfg(test)]
 mod tests {
     use crate::bundle::lowering::tests::rewritten;
@@ -94,6 +139,24 @@ mod tests {
                 "a: b: for (;;) { const f = () => { a: for (;;) { break a; } }; continue a; }",
                 "a: b: for (;;) { const f = () => { a: for (;;) { break a; } }; continue b; }",
             ),
+        ] {
+            assert_eq!(rewritten(text), expected);
+        }
+    }
+
+    #[test]
+    fn a_turn_that_is_left_by_a_label_ends_as_any_other() {
+        for (text, expected) in [
+            (
+                "a: for (let i = 0; i < 3; i++) { for (;;) continue a; }",
+                "a: for (let i = 0; i < 3; i++) a$turn: { for (;;) break a$turn; }",
+            ),
+            (
+                "a: b: for (let i = 0;;) { if (x) continue a; break b; }",
+                "a: b: for (let i = 0;;) b$turn: { if (x) break b$turn; break b; }",
+            ),
+            ("a: for (let i = 0;;) { break a; }", "a: for (let i = 0;;) { break a; }"),
+            ("a: for (const i of all) { continue a; }", "a: for (const i of all) { continue a; }"),
         ] {
             assert_eq!(rewritten(text), expected);
         }

@@ -97,8 +97,8 @@ impl Ran<'_> {
         self.count(span) > 0
     }
 
-    /// Whether it has a call. Of several expressions that are parted by commas, what is left has a place where the first
-    /// one began, and a call that was kept has two: its function, and its brackets.
+    /// Whether it has a call. Of several expressions that are parted by commas, what is left has a place where the
+    /// first one began, and a call that was kept has two: its function, and its brackets.
     fn has_call(&self, part: Span) -> bool {
         self.count(part) > usize::from(self.sequences.contains(&part.start))
     }

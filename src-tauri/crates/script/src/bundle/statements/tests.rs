@@ -1,3 +1,5 @@
+//! Which statements sources have, by data.
+
 use super::*;
 
 /// The statements of a source: the text of each, the function around it, and the names in its scope.
