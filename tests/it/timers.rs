@@ -138,3 +138,50 @@ fn a_listener_that_throws_fails_nobody_else() {
     }
     assert_eq!(place.get("replay r")["identical"], true);
 }
+
+const CLEARED: &str = r#"
+import { clearTimeout as clear, setTimeout as set } from "node:timers";
+import { setTimeout as sleeps } from "node:timers/promises";
+const LONG = 4000;
+const asks = (name: string, before: () => unknown) => ({ block: handler({ name, inputSchema: z.any(), execute: async (_input: any, ctx: any) => {
+  await before();
+  return (await ctx.suspend({ reason: "approval", message: "Go?" })) ?? "yes";
+} }) });
+const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
+const nothing = () => undefined;
+export default defineFlow({
+  kind: "main",
+  actions: {
+    timeout: asks("timeout", () => clearTimeout(setTimeout(nothing, LONG))),
+    later: asks("later", async () => { const timer = setTimeout(nothing, LONG); await pause(5); clearTimeout(timer); }),
+    interval: asks("interval", () => clearInterval(setInterval(nothing, LONG))),
+    inside: asks("inside", async () => { let n = 0; await new Promise((done: any) => { const timer = setInterval(() => { if (++n === 2) { clearInterval(timer); done(); } }, 1); }); }),
+    module: asks("module", () => clear(set(nothing, LONG))),
+    signal: asks("signal", async () => { const controller = new AbortController(); const waits = sleeps(LONG, 1, { signal: controller.signal }).catch(nothing); controller.abort(); await waits; }),
+    late: { block: sequencer({ name: "late", inputSchema: z.any() }).map(() => { const timer = setTimeout(nothing, LONG); setTimeout(() => clearTimeout(timer), 5); return 1; }).step(asks("asks", nothing).block) },
+  },
+});
+"#;
+
+/// The request waited for a timer that was cleared, and suspended only when its time was over.
+#[test]
+fn a_cleared_timer_holds_no_request() {
+    let place = Place::with_flow(CLEARED);
+    for action in ["timeout", "later", "interval", "inside", "module", "signal", "late"] {
+        let ran = place.ask(&format!("run main {action} --user ada --request {action}"));
+        assert_eq!(ran.code, Some(4), "{action}: {ran}");
+        let of_kind = |kind: &str| place.get(&format!("events {action} --kind {kind}"));
+        let began = of_kind("effect_started");
+        let long: Vec<&Value> =
+            began.as_array().expect("a list").iter().filter(|event| event["payload"]["request"] == 4000).collect();
+        assert_eq!(long.len(), usize::from(action != "inside"), "{action}: {began}");
+        let ended = of_kind("effect_finished");
+        let ends = ended.as_array().expect("a list").iter();
+        let ended_long = ends.filter(|end| long.iter().any(|began| end["payload"]["started"] == began["seq"]));
+        assert_eq!(ended_long.count(), 0, "{action}: {ended}");
+        assert_eq!(place.get(&format!("replay {action}"))["identical"], true, "{action}");
+        let resumed = place.get(&format!("resume {action} --approve"));
+        assert_eq!(resumed["output"], "yes", "{action}: {resumed}");
+        assert_eq!(place.get(&format!("replay {action}"))["identical"], true, "{action}");
+    }
+}

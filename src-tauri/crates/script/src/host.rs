@@ -5,6 +5,7 @@
 
 pub(crate) mod agent_calls;
 pub(crate) mod async_calls;
+pub(crate) mod cancel;
 pub(crate) mod digest;
 pub(crate) mod fetch;
 pub(crate) mod fire;

@@ -12,6 +12,7 @@ use engine::effects::{Message, ModelCall, ToolCall};
 use engine::error::FlowError;
 use engine::operation::Operation;
 use futures_channel::oneshot;
+use futures_util::future::{self, Either};
 use futures_util::stream::{FuturesUnordered, StreamExt};
 use futures_util::{FutureExt, select};
 use rquickjs::Function;
@@ -20,6 +21,7 @@ use serde_json::Value;
 
 use crate::describe::function::decode;
 use crate::describe::registry::Registry;
+use crate::host::cancel::cancelled;
 use crate::vm::calls::thrown;
 use crate::vm::{AsyncCall, Call, LOAD_TOKEN, Shared, Vm};
 
@@ -86,7 +88,8 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
 }
 
 /// Waits for a timer and runs its callback. A timer fires after its function has returned, too, as long as the request
-/// runs. While the block of that function runs, the callback logs for the block and may set further timers.
+/// runs. While the block of that function runs, the callback logs for the block and may set further timers. A timer that
+/// is cleared ends at once.
 async fn serve_timer(vm: &Rc<Vm>, call: AsyncCall) {
     let cx = vm.shared.contexts.borrow().get(&call.token).cloned().or(call.late);
     let Some(cx) = cx else {
@@ -99,7 +102,12 @@ async fn serve_timer(vm: &Rc<Vm>, call: AsyncCall) {
     let has_passed = futures_util::poll!(&mut sleep).is_ready();
     finish(&vm.shared, &vm.shared.pending_timers, call.token);
     if !has_passed {
-        sleep.await;
+        let cleared = Box::pin(cancelled(call.stopped));
+        let is_cleared = matches!(future::select(sleep, cleared).await, Either::Right(_));
+        if is_cleared {
+            // Settles the promise of the timer, which calls nothing.
+            return answer(vm, call.id, true, String::new());
+        }
     }
     vm.shared.stops.borrow_mut().remove(&(call.id as u64));
     let is_late = !vm.shared.contexts.borrow().contains_key(&call.token) && !cx.frame.is_finished();

@@ -59,7 +59,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         return Ok(Some(json!({ "env": shared.load_time.env(), "cwd": shared.trace.workspace() }).to_string()));
     }
     if op == "stop" {
-        return crate::host::fetch::stop(shared, payload);
+        return crate::host::cancel::cancel(shared, payload);
     }
     if op == "pattern" {
         return Pattern::parse(payload).map(|_| None);

@@ -54,10 +54,10 @@ Object.defineProperty(PlainDate.prototype, 'constructor', { value: RecordedDate,
 
 Math.random = () => Number(native.sync('random', currentToken(), ''));
 
-/** The timers of one owner: the number of the newest, and those that have not ended. */
+/** The timers of one owner: the number of the newest, and what clears each of those that have not ended. */
 interface Timers {
   newest: number;
-  pending: Set<number>;
+  pending: Map<number, () => void>;
 }
 const timersOf = new Map<number, Timers>();
 let areTimersApart = false;
@@ -73,7 +73,7 @@ export function keepTimersApart(): void {
 function ownTimers(): Timers {
   const owner = areTimersApart ? currentToken() : LOAD;
   let own = timersOf.get(owner);
-  if (!own) timersOf.set(owner, (own = { newest: 0, pending: new Set() }));
+  if (!own) timersOf.set(owner, (own = { newest: 0, pending: new Map() }));
   return own;
 }
 
@@ -86,9 +86,10 @@ function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats
   }
   const token = currentToken();
   const code = currentCode();
-  own.pending.add(id);
   const wait = (): void => {
-    void ask(token, 'sleep', Math.max(0, Number(delay) || 0)).then(() => {
+    // The engine must not wait for a timer that was cleared: a request that waits for nothing else suspends.
+    const began = (clear: () => void): void => void own.pending.set(id, clear);
+    void ask(token, 'sleep', Math.max(0, Number(delay) || 0), began).then(() => {
       if (!own.pending.has(id)) return;
       if (!repeats) own.pending.delete(id);
       runAs(code, () => callback(...args));
@@ -100,7 +101,11 @@ function setTimer(callback: (...args: unknown[]) => void, delay: number, repeats
 }
 
 function clearTimer(id?: number): void {
-  if (id !== undefined) ownTimers().pending.delete(id);
+  if (id === undefined) return;
+  const { pending } = ownTimers();
+  const clear = pending.get(id);
+  pending.delete(id);
+  clear?.();
 }
 
 /** The arrays that chance can fill: any bits of theirs are a value. */

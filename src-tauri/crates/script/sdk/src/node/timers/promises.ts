@@ -3,17 +3,26 @@
 import { clearTimeout, setTimeout as setTimer } from '../timers';
 
 interface Options {
-  signal?: { aborted: boolean; reason: unknown; addEventListener(type: 'abort', listener: () => void): void };
+  signal?: {
+    aborted: boolean;
+    reason: unknown;
+    addEventListener(type: 'abort', listener: () => void): void;
+    removeEventListener(type: 'abort', listener: () => void): void;
+  };
 }
 
 export function setTimeout<T>(delay = 1, value?: T, { signal }: Options = {}): Promise<T | undefined> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason as Error);
-    const id = setTimer(() => resolve(value), delay);
-    signal?.addEventListener('abort', () => {
+    const abort = (): void => {
       clearTimeout(id);
-      reject(signal.reason as Error);
-    });
+      reject(signal?.reason as Error);
+    };
+    const id = setTimer(() => {
+      signal?.removeEventListener('abort', abort);
+      resolve(value);
+    }, delay);
+    signal?.addEventListener('abort', abort);
   });
 }
 
