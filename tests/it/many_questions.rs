@@ -216,3 +216,23 @@ fn a_block_that_waits_is_answered_while_another_one_runs() {
     assert_eq!(ended["output"], json!({ "waits": 1, "counts": "counted", "chained": "1: 1" }), "{ended:#}");
     is_sound(&place);
 }
+
+/// One of the processes resumes the request, and the answers of the others are taken by it or by the one after it. They
+/// were refused.
+#[test]
+fn answers_that_are_given_at_the_same_time_are_all_taken() {
+    for action in ["each", "narrow", "deep"] {
+        let place = begun(action, &json!([0, 1, 2]));
+        let asked = [0, 1, 2].map(|n| question(&place, &format!("one {n}")));
+        let going = asked.map(|id| place.start(&format!("resume r --suspension {id} --submit 1")));
+        for answer in going.map(tests::going::Going::ended) {
+            assert!(matches!(answer.code, Some(0 | 4)), "{action}: {answer}");
+        }
+        let shown = place.get("show r");
+        assert_eq!(shown["request"]["status"], "completed", "{action}: {shown:#}");
+        let all = place.get("suspensions --session s");
+        let statuses: Vec<&Value> = all.as_array().expect("a list").iter().map(|one| &one["status"]).collect();
+        assert_eq!(statuses, ["submitted"; 3], "{action}: {all:#}");
+        is_sound(&place);
+    }
+}

@@ -34,9 +34,9 @@ pub enum Answered {
 }
 
 impl Workspace {
-    /// Resumes a request, or gives an answer to one that runs. If the block that asked has ended, the answer is used
-    /// as soon as the request has stopped; this function waits for that, and withdraws the answer if `stop` is
-    /// cancelled. `on_wait` is called if it takes long.
+    /// Resumes a request, or gives an answer to one that runs, also if another answer resumes it at the same time. If
+    /// the block that asked has ended, the answer is used as soon as the request has stopped; this function waits for
+    /// that, and withdraws the answer if `stop` is cancelled. `on_wait` is called if it takes long.
     pub fn resume_or_answer(
         &self,
         request: &str,
@@ -46,19 +46,41 @@ impl Workspace {
         on_wait: impl FnOnce(),
     ) -> Result<Answered, Fault> {
         self.check_writable()?;
-        let row = self.request(request)?;
-        if row.status != RequestStatus::InProgress || given.reply.is_none() {
-            return self.resume(request, mock, given).map(Answered::Resumed);
+        let mut on_wait = Some(on_wait);
+        loop {
+            let owner = self.owner_of(request)?;
+            let row = self.request(request)?;
+            if row.status == RequestStatus::InProgress && given.reply.is_some() {
+                let answer = self.answer_of(&row, given.clone())?;
+                match self.answer_running(&owner, request, answer, stop, &mut on_wait)? {
+                    Some(answered) => return Ok(answered),
+                    None => continue,
+                }
+            }
+            match self.resume(request, mock, given.clone()) {
+                // Another process has resumed it with an answer of its own since: this answer is for that process.
+                Err(_) if given.reply.is_some() && self.owner_of(request)? != owner => {}
+                resumed => return resumed.map(Answered::Resumed),
+            }
         }
-        let answer = self.answer_of(&row, given.clone())?;
-        let owner = self.owner_of(request)?;
-        if !self.locks.leave_answer(&owner, &answer).map_err(Fault::internal)? {
+    }
+
+    /// Gives an answer to the job that runs a request. Returns `None` if the job stopped without taking it.
+    fn answer_running(
+        &self,
+        owner: &str,
+        request: &str,
+        answer: Resolved,
+        stop: &Cancel,
+        on_wait: &mut Option<impl FnOnce()>,
+    ) -> Result<Option<Answered>, Fault> {
+        if !self.locks.leave_answer(owner, &answer).map_err(Fault::internal)? {
             return Err(Fault::refused(format!("suspension \"{}\" is being answered already", answer.id)));
         }
-        let (began, mut on_wait) = (Instant::now(), Some(on_wait));
+        let began = Instant::now();
         // It may run for long before it stops.
         loop {
-            if stop.is_cancelled() && self.locks.withdraw_answer(&owner, &answer.id) {
+            if stop.is_cancelled() && self.locks.withdraw_answer(owner, &answer.id) {
                 return Err(Fault::refused(format!(
                     "the answer to suspension \"{}\" was withdrawn; the question waits as before",
                     answer.id
@@ -73,17 +95,18 @@ impl Workspace {
             let Some(question) = question else { return Err(lost(&answer)) };
             if question.answer.is_some() {
                 let suspension = answer.id;
-                return Ok(Answered::Taken { request_id: now.id, session_id: now.session_id, suspension });
+                let (request_id, session_id) = (now.id, now.session_id);
+                return Ok(Some(Answered::Taken { request_id, session_id, suspension }));
             }
             let has_stopped = now.status != RequestStatus::InProgress || self.owner_of(request)? != owner;
             if question.status != SuspensionStatus::Pending || has_stopped {
-                self.locks.withdraw_answer(&owner, &answer.id);
+                self.locks.withdraw_answer(owner, &answer.id);
             }
             if question.status != SuspensionStatus::Pending {
                 return Err(lost(&answer));
             }
             if has_stopped {
-                return self.resume(request, mock, given).map(Answered::Resumed);
+                return Ok(None);
             }
             std::thread::sleep(LOOK);
         }
