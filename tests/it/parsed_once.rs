@@ -15,6 +15,11 @@ const counted = z.number().superRefine(() => { parsed++; });
 const chain = (name: string, more: object = {}) => sequencer({ name, ...more }) as any;
 const bot = (name: string, more: object) => generator({ name, model: "tiny", prompt: "Answer.", inputSchema: z.any(), ...more } as any) as any;
 const tool = handler({ name: "tool", description: "Says a number", inputSchema: z.object({ n: D }), approval: { required: true }, execute: async (input: any, ctx: any) => { await ctx.session.patchState({ n: input.n }); return input.n; } } as any);
+const seen = z.object({ n: z.number() }).superRefine((value: any, ctx: any) => { parsed++; if (value.n < 0) ctx.addIssue({ code: "custom", message: "too small" }); });
+const guard = (name: string, required: any) => handler({ name, description: "Says a number", inputSchema: seen, approval: { required }, execute: async (input: any, ctx: any) => { await ctx.session.patchState({ n: input.n }); return input.n; } } as any);
+const asks = guard("asks", true);
+const decides = guard("decides", (args: any) => { args.n = 100; return false; });
+const counts = handler({ name: "count", inputSchema: z.any(), execute: () => parsed });
 const entry = handler({ name: "entry", inputSchema: D, execute: async (n: any, ctx: any) => { await ctx.user.patchState({ sent: n }); return n; } });
 const send = dispatcher({ name: "send", type: "internal", target: "entry", session: { key: () => "k" } } as any) as any;
 export default defineFlow({
@@ -39,6 +44,9 @@ export default defineFlow({
     wait: { block: chain("wait").step(handler({ name: "ask", inputSchema: D, execute: async (n: any, ctx: any) => [n, await ctx.suspend({ reason: "human_input", resumeSchema: D })] })) },
     answer: { block: bot("answer", { outputSchema: z.object({ a: D }) }) },
     guarded: { block: bot("guarded", { tools: [tool] }) },
+    asked: { block: chain("asked", { inputSchema: z.any() }).step(bot("asked", { tools: [asks] })).step(counts) },
+    decided: { block: chain("decided", { inputSchema: z.any() }).step(bot("decided", { tools: [decides] })).step(counts) },
+    refused: { block: chain("refused", { inputSchema: z.any() }).step(bot("refused", { tools: [asks] })).step(counts) },
     sends: { block: chain("sends", { inputSchema: z.any() }).step(send) },
     sent: { block: handler({ name: "sent", inputSchema: z.any(), execute: (_: any, ctx: any) => ctx.user.state.sent }) },
   } as any,
@@ -47,6 +55,9 @@ export default defineFlow({
 
 const MOCK: &str = r#"{ "generators": {
   "answer": [{ "structuredOutput": { "a": 2 } }],
+  "asked": [{ "toolCalls": [{ "name": "asks", "args": { "n": 3 } }] }, { "text": "ok" }],
+  "decided": [{ "toolCalls": [{ "name": "decides", "args": { "n": 3 } }] }, { "text": "ok" }],
+  "refused": [{ "toolCalls": [{ "name": "asks", "args": { "n": -3 } }] }, { "text": "ok" }],
   "guarded": [{ "toolCalls": [{ "name": "tool", "args": { "n": 3 } }] }, { "text": "ok" }]
 } }"#;
 
@@ -141,4 +152,29 @@ fn a_retry_with_other_code_does_not_convert_the_input_again() {
     assert_eq!(place.get("retry r")["output"], json!(10));
     let replay = place.ask("replay r");
     assert_eq!(replay.json()["identical"], true, "{replay}");
+}
+
+/// Whoever asks a person, and the tool, parsed them apart.
+#[test]
+fn arguments_of_a_tool_that_asks_a_person_are_parsed_once() {
+    let place = place();
+    let run = |action: &str| {
+        place.ask(&format!("run main {action} --user ada --session {action} --request {action} --input 1 --mock"))
+    };
+    assert_eq!(run("asked").code, Some(4));
+    let resumed = place.get("resume asked --approve");
+    assert_eq!(resumed["output"], 1, "{resumed}");
+    let decided = run("decided");
+    assert_eq!(decided.json()["output"], 1, "{decided}");
+    // What the function did to the arguments does not reach the tool.
+    for session in ["asked", "decided"] {
+        assert_eq!(place.get(&format!("state --session {session}"))["session"]["n"], 3, "{session}");
+    }
+    let refused = run("refused");
+    assert_eq!(refused.json()["output"], 1, "{refused}");
+    let items = place.get("items --request refused --type block_tool_output").to_string();
+    assert!(items.contains("Block \\\"asks\\\" input validation failed: too small"), "{items}");
+    for request in ["asked", "decided", "refused"] {
+        assert_eq!(place.get(&format!("replay {request}"))["identical"], true, "{request}");
+    }
 }

@@ -45,7 +45,7 @@ fn failed(error: FlowError) -> Vec<Issue> {
 }
 
 /// Reads the result of a parse: data (absent for `undefined`), or what is wrong.
-fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
+pub(crate) fn parsed(answer: &str) -> Result<Data, Vec<Issue>> {
     #[derive(Deserialize)]
     struct Wire {
         #[serde(default, deserialize_with = "engine::json::given")]

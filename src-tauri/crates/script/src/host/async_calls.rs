@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::describe::function::decode;
 use crate::describe::registry::Registry;
+use crate::describe::schema::parsed;
 use crate::host::cancel::cancelled;
 use crate::vm::calls::thrown;
 use crate::vm::{AsyncCall, Call, LOAD_TOKEN, Shared, Vm};
@@ -208,9 +209,14 @@ async fn next(cx: &Cx, payload: &str) -> Result<String, FlowError> {
         /// The input in place of the block's.
         #[serde(default, deserialize_with = "engine::json::given")]
         input: Option<Value>,
+        /// What the block's schema made of its input, as JSON.
+        parsed: Option<String>,
     }
     let asked: Asked = from_json(payload).map_err(|error| FlowError::validation(error.to_string(), None))?;
-    let output = cx.next(asked.input.map(Data::from)).await?;
+    let output = match asked.parsed {
+        Some(answer) => cx.next_parsed(parsed(&answer)).await?,
+        None => cx.next(asked.input.map(Data::from)).await?,
+    };
     Ok(match output.as_value() {
         Some(value) => format!("{{\"data\":{value}}}"),
         None => "{}".to_owned(),

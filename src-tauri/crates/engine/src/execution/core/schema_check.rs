@@ -9,7 +9,17 @@ use crate::model::step_value::StepValue;
 
 /// Parses a value. It keeps its origin if parsing changed nothing.
 pub fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> Result<StepValue, FlowError> {
-    match schema.parse(&value.data) {
+    checked(schema.parse(&value.data), value, block, side)
+}
+
+/// Returns what a schema made of a value.
+fn checked(
+    parsed: Result<Data, Vec<Issue>>,
+    value: StepValue,
+    block: &str,
+    side: &str,
+) -> Result<StepValue, FlowError> {
+    match parsed {
         Ok(parsed) => Ok(keep(value, parsed)),
         Err(issues) => {
             let words = first_issue(&issues);
@@ -20,12 +30,19 @@ pub fn parse(schema: &SchemaRef, value: StepValue, block: &str, side: &str) -> R
     }
 }
 
-/// As [`parse`], of what a block gets: a schema that has parsed the value on its way does not parse it again.
-pub(crate) fn parse_input(schema: &SchemaRef, value: StepValue, block: &str) -> Result<StepValue, FlowError> {
+/// As [`parse`], of what a block gets: a schema that has parsed the value on its way does not parse it again. `known` is
+/// what it made of the value, if a layer around the block has asked it.
+pub(crate) fn parse_input(
+    schema: &SchemaRef,
+    value: StepValue,
+    block: &str,
+    known: Option<Result<Data, Vec<Issue>>>,
+) -> Result<StepValue, FlowError> {
     if value.parsed_by.has(schema) {
         return Ok(value);
     }
-    let mut parsed = parse(schema, value, block, "input")?;
+    let known = known.unwrap_or_else(|| schema.parse(&value.data));
+    let mut parsed = checked(known, value, block, "input")?;
     parsed.parsed_by.add(schema);
     Ok(parsed)
 }

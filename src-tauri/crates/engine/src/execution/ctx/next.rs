@@ -3,6 +3,7 @@
 use futures_channel::oneshot;
 
 use super::Context;
+use crate::model::callable::Issue;
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 
@@ -17,5 +18,12 @@ impl Context {
         next.callers.borrow_mut().extend(self.call.clone());
         next.calls.unbounded_send((edited, sender)).map_err(|_| gone())?;
         answer.await.map_err(|_| gone())?
+    }
+
+    /// As [`next`](Self::next), by a layer that has parsed the block's input with its schema: the block does not parse
+    /// it again.
+    pub async fn next_parsed(&self, parsed: Result<Data, Vec<Issue>>) -> Result<Data, FlowError> {
+        self.frame.parsed_input.replace(Some(parsed));
+        self.next(None).await
     }
 }

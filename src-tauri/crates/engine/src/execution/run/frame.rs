@@ -16,6 +16,7 @@ use crate::execution::record::cache::recorded_items::RecordedItems;
 use crate::execution::record::prior_attempt::AttemptEffects;
 use crate::execution::run::role::BlockRole;
 use crate::execution::run::siblings::{Children, Sibling};
+use crate::model::callable::Issue;
 use crate::model::data::Data;
 use crate::model::effects::Listener;
 use crate::model::error::FlowError;
@@ -44,6 +45,8 @@ pub struct Frame {
     pub parent: Option<Rc<Frame>>,
     /// What it was called with.
     pub input: RefCell<Data>,
+    /// What its schema made of its input, if a layer around it has parsed that.
+    pub(crate) parsed_input: RefCell<Option<Result<Data, Vec<Issue>>>>,
     /// Its own state, where it declares one.
     pub own: Option<Rc<SharedState>>,
     /// Which model answered a generator: `{ requested, actual }`.
@@ -116,6 +119,7 @@ impl Frame {
             depth: parent.as_ref().map_or(0, |parent| parent.depth + 1),
             parent,
             input: RefCell::new(input),
+            parsed_input: RefCell::default(),
             own,
             model: RefCell::default(),
             listener: RefCell::default(),

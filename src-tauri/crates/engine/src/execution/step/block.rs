@@ -305,7 +305,8 @@ pub(crate) async fn pipeline(cx: &Context, block: &Rc<Block>, given: &StepValue)
     }
     if let Some(schema) = &block.input_schema {
         input = if cx.run.parses_once {
-            schema_check::parse_input(schema, input, &block.name)?
+            let known = cx.frame.parsed_input.take().filter(|_| block.connect_input.is_none());
+            schema_check::parse_input(schema, input, &block.name, known)?
         } else {
             schema_check::parse(schema, input, &block.name, "input")?
         };

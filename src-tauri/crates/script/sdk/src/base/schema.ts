@@ -2,6 +2,8 @@
 //
 // Must not: import zod. The workspace may have its own copy, so schemas are read by their shape.
 
+import { toJson } from './values';
+
 interface Parsed {
   success: boolean;
   data?: unknown;
@@ -70,6 +72,13 @@ function answered(parsed: Parsed): Answer {
   if (parsed.success) return { ok: true, data: parsed.data };
   const issues = parsed.error?.issues ?? [{ path: [], message: parsed.error?.message ?? 'invalid' }];
   return { ok: false, issues: issues.map((issue) => ({ path: dotted(issue.path), message: issue.message })) };
+}
+
+/** As the engine reads it: `{ data }`, `{}` for `undefined`, or `{ issues }`. */
+export function answerJson(answer: Answer): string {
+  if (!answer.ok) return JSON.stringify({ issues: answer.issues });
+  const data = toJson(answer.data, 'the parsed value');
+  return data === undefined ? '{}' : `{"data":${data}}`;
 }
 
 export function checkField(schema: AnySchema, field: string, value: unknown): Answer {

@@ -8,11 +8,11 @@
 
 import { describeValue } from '../base/arguments';
 import { kind as errorClass } from '../base/errors';
-import { parseAsync, type AnySchema } from '../base/schema';
+import { answerJson, parseAsync, type Answer, type AnySchema } from '../base/schema';
 import { standsFor } from '../base/sources';
 import { needHandlers, type Block, type Config, type Handler } from './blocks';
 import { nearest, warn } from './known-keys';
-import { nextWith } from './middleware';
+import { nextParsed, nextWith } from './middleware';
 
 type Maybe<T> = T | Promise<T>;
 type Asks = (args: unknown, ctx: unknown) => Maybe<boolean>;
@@ -215,12 +215,13 @@ function question(block: Block, tool: Block, policy: Policy): (ctx: Ctx, next: (
   const isDecided = ![approval.required, autoApprove, require].some((one) => typeof one === 'function');
   const layer = async (ctx: Ctx, next: () => unknown): Promise<unknown> => {
     const args = await argsOf(block, ctx.input);
+    const goOn = (): unknown => (args.parsed === undefined ? next() : nextParsed(next, args.parsed));
     // What the tool does not take never gets to run; the tool itself says what is wrong with it.
-    if (args === undefined) return next();
+    if (!args.ok) return goOn();
     const decide = () => needsApproval(tool, policy, args.data, ctx);
     // A function may decide otherwise once the answer is there, and a call that was refused would run.
     const isAsked = isDecided ? await decide() : await ctx.runOnce(`${ctx.idempotencyKey} approval`, decide);
-    if (isAsked !== true) return next();
+    if (isAsked !== true) return goOn();
     const { message: given, render } = approval;
     const told = typeof given === 'function' ? await given(args.data, ctx) : given;
     const message = told ?? `The call of "${tool.name}" waits for your approval`;
@@ -229,7 +230,7 @@ function question(block: Block, tool: Block, policy: Policy): (ctx: Ctx, next: (
     const question = { reason: CODE, message, data, render, timeoutMs, resumeSchema: editable(block) };
     const answer = await ctx.suspend({ ...question, allow: ['approve', 'reject', 'submit'] }).catch(refuse);
     // A person may have changed the arguments: what was allowed is what runs.
-    return answer === undefined || answer === null ? next() : nextWith(next, answer);
+    return answer === undefined || answer === null ? goOn() : nextWith(next, answer);
   };
   return standsFor(layer, approval.required);
 }
@@ -241,12 +242,29 @@ function editable(block: Block): AnySchema | undefined {
   return (schema as AnySchema & { nullish?(): AnySchema }).nullish?.() ?? schema;
 }
 
-/** The arguments as the tool will get them; nothing where it will refuse them. */
-async function argsOf(block: Block, input: unknown): Promise<{ data: unknown } | undefined> {
+interface Args {
+  /** Whether the tool takes them. */
+  ok: boolean;
+  /** The arguments as the tool will get them. */
+  data?: unknown;
+  /** What the tool's schema made of them, as JSON: the functions that decide may change `data`. */
+  parsed?: string;
+}
+
+async function argsOf(block: Block, input: unknown): Promise<Args> {
   const schema = block.inputSchema;
-  if (!schema || block.config.connectInput) return { data: input };
-  const parsed = await parseAsync(schema, input);
-  return parsed.ok ? { data: parsed.data } : undefined;
+  if (!schema || block.config.connectInput) return { ok: true, data: input };
+  const answer = await parseAsync(schema, input);
+  return { ok: answer.ok, data: answer.data, parsed: written(answer) };
+}
+
+/** Nothing for a value that is no JSON: the tool itself says so. */
+function written(answer: Answer): string | undefined {
+  try {
+    return answerJson(answer);
+  } catch {
+    return undefined;
+  }
 }
 
 function refuse(error: Error & { details?: unknown }): never {

@@ -51,12 +51,17 @@ export function layersOf(block: Block, ofFlow: unknown): Config[] | undefined {
   return all.map(({ layer, flow }) => ({ name: layer.name, call: functionId(around(layer, { name, kind })), flow }));
 }
 
-/** The same as `next()` of a layer, with another input for the block. Authors have no such function. */
-const withInput = new WeakMap<() => unknown, (input: unknown) => Promise<unknown>>();
+/** The same as `next()` of a layer, which tells the engine more. Authors have no such function. */
+const telling = new WeakMap<() => unknown, (asked: string) => Promise<unknown>>();
 
 /** Runs what is inside a layer with an input in place of the block's. */
 export function nextWith(next: () => unknown, input: unknown): unknown {
-  return withInput.get(next)?.(input) ?? next();
+  return telling.get(next)?.(`{"input":${toJson(input, 'the changed input') ?? 'null'}}`) ?? next();
+}
+
+/** Runs what is inside a layer that has parsed the block's input, with the result as JSON: no schema parses it again. */
+export function nextParsed(next: () => unknown, parsed: string): unknown {
+  return telling.get(next)?.(JSON.stringify({ parsed })) ?? next();
 }
 
 function around({ name, execute }: Layer, block: { name: string; kind: string }): unknown {
@@ -69,7 +74,7 @@ function around({ name, execute }: Layer, block: { name: string; kind: string })
       return inside;
     };
     const next = () => run('{}');
-    withInput.set(next, (changed) => run(`{"input":${toJson(changed, 'the changed input') ?? 'null'}}`));
+    telling.set(next, run);
     try {
       return await execute(Object.assign(ctx, { block: Object.freeze({ ...block }), input }), next);
     } finally {

@@ -26,7 +26,7 @@ import { originOf } from '../base/origins';
 import { keyOf } from '../define/policies';
 import { sourceOf } from '../base/sources';
 import { functions, schemas } from '../define/tables';
-import { checkEntry, checkField, parse, parseAsync, type Answer } from '../base/schema';
+import { answerJson, checkEntry, checkField, parse, parseAsync } from '../base/schema';
 import { withServed } from '../define/host-settings';
 import { describeBy } from '../define/running';
 import { rejected, takeUnhandled } from '../globals/rejections';
@@ -101,13 +101,6 @@ function plain(call: number, value: unknown, from?: object): void {
     return native.done(call, 'error', encodeError(error, origin?.stack));
   }
   native.done(call, json === undefined ? 'undefined' : 'value', json ?? '');
-}
-
-/** `{ data }`, `{}` for `undefined`, or `{ issues }`. */
-function parsed(result: Answer): string {
-  if (!result.ok) return JSON.stringify({ issues: result.issues });
-  const data = toJson(result.data, 'the parsed value');
-  return data === undefined ? '{}' : `{"data":${data}}`;
 }
 
 /** A call of a function, and what it called. */
@@ -186,7 +179,7 @@ const host = {
 
   parse(schema: number, json: string | undefined): string {
     try {
-      return parsed(parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)));
+      return answerJson(parse(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json)));
     } catch (error) {
       caught(error);
       throw error;
@@ -196,7 +189,7 @@ const host = {
   parseAsync(call: number, schema: number, token: number, json: string | undefined): void {
     runAs(token, () => {
       parseAsync(schemas[schema] as never, json === undefined ? undefined : JSON.parse(json))
-        .then((result) => native.done(call, 'value', parsed(result)))
+        .then((result) => native.done(call, 'value', answerJson(result)))
         .catch((error: unknown) => native.done(call, 'error', encodeError(error)));
     });
   },
