@@ -143,8 +143,8 @@ const CLEARED: &str = r#"
 import { clearTimeout as clear, setTimeout as set } from "node:timers";
 import { setTimeout as sleeps } from "node:timers/promises";
 const LONG = 4000;
-const asks = (name: string, before: () => unknown) => ({ block: handler({ name, inputSchema: z.any(), execute: async (_input: any, ctx: any) => {
-  await before();
+const asks = (name: string, before: (ctx: any) => unknown) => ({ block: handler({ name, inputSchema: z.any(), execute: async (_input: any, ctx: any) => {
+  await before(ctx);
   return (await ctx.suspend({ reason: "approval", message: "Go?" })) ?? "yes";
 } }) });
 const pause = (ms: number) => new Promise((done) => setTimeout(done, ms));
@@ -158,16 +158,27 @@ export default defineFlow({
     inside: asks("inside", async () => { let n = 0; await new Promise((done: any) => { const timer = setInterval(() => { if (++n === 2) { clearInterval(timer); done(); } }, 1); }); }),
     module: asks("module", () => clear(set(nothing, LONG))),
     signal: asks("signal", async () => { const controller = new AbortController(); const waits = sleeps(LONG, 1, { signal: controller.signal }).catch(nothing); controller.abort(); await waits; }),
+    unheeded: asks("unheeded", () => { AbortSignal.timeout(LONG); }),
+    released: asks("released", (ctx) => {
+      const any = AbortSignal.any([AbortSignal.timeout(LONG), ctx.signal]);
+      any.addEventListener("abort", nothing);
+      any.onabort = nothing;
+      any.removeEventListener("abort", nothing);
+      any.onabort = null;
+    }),
+    fetched: asks("fetched", () => fetch("http://127.0.0.1:9/", { signal: AbortSignal.timeout(LONG) }).catch(nothing)),
     late: { block: sequencer({ name: "late", inputSchema: z.any() }).map(() => { const timer = setTimeout(nothing, LONG); setTimeout(() => clearTimeout(timer), 5); return 1; }).step(asks("asks", nothing).block) },
   },
 });
 "#;
 
-/// The request waited for a timer that was cleared, and suspended only when its time was over.
+/// The request waited for a timer that was cleared, or for a timeout that nothing listened to, and suspended only when
+/// its time was over.
 #[test]
 fn a_cleared_timer_holds_no_request() {
     let place = Place::with_flow(CLEARED);
-    for action in ["timeout", "later", "interval", "inside", "module", "signal", "late"] {
+    let cleared = ["timeout", "later", "interval", "inside", "module", "signal", "late"];
+    for action in cleared.into_iter().chain(["unheeded", "released", "fetched"]) {
         let ran = place.ask(&format!("run main {action} --user ada --request {action}"));
         assert_eq!(ran.code, Some(4), "{action}: {ran}");
         let of_kind = |kind: &str| place.get(&format!("events {action} --kind {kind}"));

@@ -11,7 +11,7 @@ pub(crate) mod expression;
 pub(crate) mod fields;
 pub(crate) mod load_time;
 pub(crate) mod memory;
-mod natives;
+pub(crate) mod natives;
 pub(crate) mod probe;
 pub(crate) mod probed;
 pub(crate) mod rejections;
@@ -93,8 +93,8 @@ pub(crate) struct AsyncCall {
     pub(crate) payload: String,
     /// The context of a call that has ended, if one of its timers made this call.
     pub(crate) late: Option<Cx>,
-    /// Completes when the flow cancels the call.
-    pub(crate) stopped: oneshot::Receiver<()>,
+    /// What the flow says of the call while it runs.
+    pub(crate) controls: mpsc::UnboundedReceiver<natives::Control>,
 }
 
 /// State that is shared between the host functions inside the runtime and the code outside.
@@ -111,8 +111,8 @@ pub(crate) struct Shared {
     pub(crate) pending_timers: RefCell<HashMap<u32, u32>>,
     /// The calls that have returned and wait for both.
     pub(crate) call_waiters: RefCell<Vec<(u32, oneshot::Sender<()>)>>,
-    /// Cancels an asynchronous call, by its id.
-    pub(crate) stops: RefCell<HashMap<u64, oneshot::Sender<()>>>,
+    /// Controls the asynchronous calls that run, by their ids.
+    pub(crate) controls: RefCell<HashMap<u64, mpsc::UnboundedSender<natives::Control>>>,
     /// Whether a promise was rejected since the last report.
     pub(crate) rejected: Cell<bool>,
     /// Maps places in the bundle to the author's files.
@@ -192,7 +192,7 @@ impl Vm {
             pending_applies: RefCell::default(),
             pending_timers: RefCell::default(),
             call_waiters: RefCell::default(),
-            stops: RefCell::default(),
+            controls: RefCell::default(),
             rejected: Cell::default(),
             trace: Trace::new(bundle, workspace),
             load_time,

@@ -126,6 +126,16 @@ pub trait Effects {
     /// Completes after `ms` milliseconds.
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()>;
 
+    /// As [`sleep`](Self::sleep), but a request that waits for nothing else does not wait for it.
+    fn sleep_idly(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        self.sleep(ms)
+    }
+
+    /// Never completes. Until it is dropped, the request waits for it as for something outside.
+    fn hold(&self) -> LocalBoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+
     /// Starts an entry as a request of its own (SEMANTICS §1.8). The result is recorded by who asks.
     fn dispatch(&self, _call: Dispatch) -> LocalBoxFuture<'static, Result<Dispatched, DispatchRefusal>> {
         let refused = DispatchRefusal {

@@ -161,6 +161,14 @@ impl Effects for World {
         self.awaited.count(tokio::time::sleep(Duration::from_millis(ms)))
     }
 
+    fn sleep_idly(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
+        Box::pin(tokio::time::sleep(Duration::from_millis(ms)))
+    }
+
+    fn hold(&self) -> LocalBoxFuture<'static, ()> {
+        self.awaited.count(std::future::pending())
+    }
+
     fn model(
         &self,
         call: ModelCall,

@@ -53,7 +53,7 @@ pub(crate) async fn drive(vm: Rc<Vm>, registry: Rc<Registry>) {
 }
 
 async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
-    if call.op == "sleep" {
+    if matches!(call.op.as_str(), "sleep" | "timeout") {
         return serve_timer(&vm, call).await;
     }
     let cx = vm.shared.contexts.borrow().get(&call.token).cloned();
@@ -62,7 +62,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
         (Some(cx), "once") => once(&cx, &call.payload).await,
         (Some(cx), "beginOnce") => begin_once(&cx, &call.payload).await,
         (Some(cx), "endOnce") => end_once(&vm, &cx, &call.payload).await,
-        (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &call.payload, call.stopped).await,
+        (Some(cx), "fetch") => crate::host::fetch::fetch(&cx, &call.payload, call.controls).await,
         (Some(cx), "model") => model(&cx, &call.payload).await,
         (Some(cx), "run") => run_block(&vm, &registry, &cx, &call.payload).await,
         (Some(cx), "flow.injectMessage") => crate::host::agent_calls::inject_message(&cx, &call.payload).await,
@@ -81,7 +81,7 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
             (false, wire.to_string())
         }
     };
-    vm.shared.stops.borrow_mut().remove(&(call.id as u64));
+    vm.shared.controls.borrow_mut().remove(&(call.id as u64));
     answer(&vm, call.id, ok, payload);
     if call.op == "apply" || call.op == "run" {
         finish(&vm.shared, &vm.shared.pending_applies, call.token);
@@ -95,22 +95,22 @@ async fn serve_timer(vm: &Rc<Vm>, call: AsyncCall) {
     let cx = vm.shared.contexts.borrow().get(&call.token).cloned().or(call.late);
     let Some(cx) = cx else {
         finish(&vm.shared, &vm.shared.pending_timers, call.token);
-        vm.shared.stops.borrow_mut().remove(&(call.id as u64));
+        vm.shared.controls.borrow_mut().remove(&(call.id as u64));
         return answer(vm, call.id, false, has_ended().to_host_json().to_string());
     };
     let ms = call.payload.parse::<f64>().unwrap_or(0.0).max(0.0) as u64;
-    let mut sleep = Box::pin(cx.sleep(ms).fuse());
+    let mut sleep = Box::pin(cx.pause(ms, call.op == "timeout").fuse());
     let has_passed = futures_util::poll!(&mut sleep).is_ready();
     finish(&vm.shared, &vm.shared.pending_timers, call.token);
-    if !has_passed {
-        let cleared = Box::pin(cancelled(call.stopped));
-        let is_cleared = matches!(future::select(sleep, cleared).await, Either::Right(_));
-        if is_cleared {
-            // Settles the promise of the timer, which calls nothing.
-            return answer(vm, call.id, true, String::new());
-        }
+    let is_cleared = !has_passed && {
+        let cleared = Box::pin(cancelled(&cx, call.controls));
+        matches!(future::select(sleep, cleared).await, Either::Right(_))
+    };
+    vm.shared.controls.borrow_mut().remove(&(call.id as u64));
+    if is_cleared {
+        // Settles the promise of the timer, which calls nothing.
+        return answer(vm, call.id, true, String::new());
     }
-    vm.shared.stops.borrow_mut().remove(&(call.id as u64));
     let is_late = !vm.shared.contexts.borrow().contains_key(&call.token) && !cx.frame.is_finished();
     if is_late {
         vm.shared.late.borrow_mut().insert(call.token, cx.clone());

@@ -1,23 +1,47 @@
-//! Asynchronous calls that a flow cancels: a `fetch` by its signal, and a timer that is cleared.
+//! Asynchronous calls that a flow cancels: a `fetch` by its signal, and a timer that is cleared. And a timeout, for which
+//! a request waits only while something listens to its signal.
 
-use futures_channel::oneshot;
+use std::cell::Cell;
+
+use engine::context::Context as Cx;
+use futures_channel::mpsc::UnboundedReceiver;
+use futures_util::StreamExt;
 
 use crate::vm::Shared;
+use crate::vm::natives::Control;
 
 /// Cancels an asynchronous call, by its id. Does nothing if it has completed.
 pub(crate) fn cancel(shared: &Shared, payload: &str) -> Result<Option<String>, String> {
     let id = payload.parse().map_err(|_| "stop needs a question's id")?;
-    if let Some(stop) = shared.stops.borrow_mut().remove(&id) {
-        // Fails if the call has completed meanwhile.
-        let _ = stop.send(());
-    }
+    control(shared, id, Control::Cancel);
     Ok(None)
 }
 
-/// Completes when the flow cancels the call.
-pub(crate) async fn cancelled(stopped: oneshot::Receiver<()>) {
-    // A dropped sender cancels nothing.
-    if stopped.await.is_err() {
-        std::future::pending::<()>().await;
+/// Notes whether anything listens to the signal of a timeout: its id, and `true` or `false`. Does nothing if it has
+/// passed.
+pub(crate) fn hold(shared: &Shared, payload: &str) -> Result<Option<String>, String> {
+    let told = payload.split_once(' ').and_then(|(id, told)| Some((id.parse().ok()?, told.parse().ok()?)));
+    let (id, is_heeded) = told.ok_or("hold needs a question's id, and whether it is heeded")?;
+    control(shared, id, Control::Hold(is_heeded));
+    Ok(None)
+}
+
+fn control(shared: &Shared, id: u64, control: Control) {
+    if let Some(controls) = shared.controls.borrow().get(&id) {
+        // Fails if the call has completed meanwhile.
+        let _ = controls.unbounded_send(control);
+    }
+}
+
+/// Completes when the flow cancels the call. Until then the request waits for a timeout as long as it is heeded.
+pub(crate) async fn cancelled(cx: &Cx, mut controls: UnboundedReceiver<Control>) {
+    let hold = Cell::new(None);
+    loop {
+        match controls.next().await {
+            Some(Control::Hold(is_heeded)) => hold.set(is_heeded.then(|| cx.run.effects.hold())),
+            Some(Control::Cancel) => return,
+            // Nothing can cancel it any more.
+            None => std::future::pending().await,
+        }
     }
 }

@@ -6,14 +6,15 @@ use engine::context::Context as Cx;
 use engine::data::from_json;
 use engine::effects::FetchCall;
 use engine::error::FlowError;
-use futures_channel::oneshot;
+use futures_channel::mpsc::UnboundedReceiver;
 
 use crate::host::cancel::cancelled;
+use crate::vm::natives::Control;
 
-/// Sends a request through the engine. `stopped` completes when the flow's `AbortSignal` is aborted.
-pub(crate) async fn fetch(cx: &Cx, payload: &str, stopped: oneshot::Receiver<()>) -> Result<String, FlowError> {
+/// Sends a request through the engine. The flow's `AbortSignal` cancels it.
+pub(crate) async fn fetch(cx: &Cx, payload: &str, controls: UnboundedReceiver<Control>) -> Result<String, FlowError> {
     let invalid = |error: serde_json::Error| FlowError::validation(format!("fetch: {error}"), None);
     let call: FetchCall = from_json(payload).map_err(invalid)?;
-    let reply = cx.fetch(call, cancelled(stopped)).await?;
+    let reply = cx.fetch(call, cancelled(cx, controls)).await?;
     serde_json::to_string(&reply).map_err(invalid)
 }

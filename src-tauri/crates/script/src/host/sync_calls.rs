@@ -61,6 +61,9 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
     if op == "stop" {
         return crate::host::cancel::cancel(shared, payload);
     }
+    if op == "hold" {
+        return crate::host::cancel::hold(shared, payload);
+    }
     if op == "pattern" {
         return Pattern::parse(payload).map(|_| None);
     }

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use futures_channel::oneshot;
+use futures_channel::mpsc;
 use rquickjs::context::EvalOptions;
 use rquickjs::{Ctx, Function, Object};
 
@@ -10,6 +10,14 @@ use crate::vm::{AsyncCall, CallResult, NATIVE, Shared, SyncOp};
 
 /// JavaScript with a native `await`, which the bundle cannot contain because `async` is lowered there.
 const WAITING: &str = include_str!("../../sdk/src/base/waiting.js");
+
+/// What a flow says of an asynchronous call that runs.
+pub(crate) enum Control {
+    /// Cancels it.
+    Cancel,
+    /// Of a timeout: whether anything listens to its signal.
+    Hold(bool),
+}
 
 /// Installs the native functions as the global [`NATIVE`].
 pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquickjs::Result<()> {
@@ -36,14 +44,14 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
             // A call does not end before these have ended, or a timer has begun.
             match op.as_str() {
                 "apply" | "run" => *seen.pending_applies.borrow_mut().entry(token).or_insert(0) += 1,
-                "sleep" => *seen.pending_timers.borrow_mut().entry(token).or_insert(0) += 1,
+                "sleep" | "timeout" => *seen.pending_timers.borrow_mut().entry(token).or_insert(0) += 1,
                 _ => {}
             }
-            let (stop, stopped) = oneshot::channel();
-            seen.stops.borrow_mut().insert(id as u64, stop);
+            let (control, controls) = mpsc::unbounded();
+            seen.controls.borrow_mut().insert(id as u64, control);
             let late = seen.late.borrow().get(&token).cloned();
             // Sending fails only when the run has ended.
-            let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, late, stopped });
+            let _ = seen.async_calls.unbounded_send(AsyncCall { id, op, token, payload, late, controls });
             Ok(())
         })?,
     )?;

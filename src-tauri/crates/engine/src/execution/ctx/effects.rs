@@ -136,6 +136,11 @@ impl Context {
 
     /// A pause, as an effect. A pause that was started before a resume keeps its end: only the rest is waited for.
     pub async fn sleep(&self, ms: u64) {
+        self.pause(ms, false).await;
+    }
+
+    /// As [`sleep`](Self::sleep). If the pause is idle, a request that waits for nothing else does not wait for it.
+    pub async fn pause(&self, ms: u64, is_idle: bool) {
         let ordinal = self.ordinal(EffectKind::Sleep.as_str());
         if let Some(done) = self.take_earlier(EffectKind::Sleep, ordinal, Some(&ms.into())) {
             // A pause does not fail.
@@ -171,7 +176,12 @@ impl Context {
                 let left = kept.as_ref().map(|pause| end(pause).saturating_sub(self.run.effects.now_ms()));
                 // Limited to `ms`, in case the clock was set back.
                 let left = left.map_or(ms, |left| u64::try_from(left).unwrap_or(0).min(ms));
-                self.run.effects.sleep(left).await;
+                let effects = &self.run.effects;
+                if is_idle {
+                    effects.sleep_idly(left).await
+                } else {
+                    effects.sleep(left).await
+                }
                 self.wait_behind_log().await;
             }
         }

@@ -234,28 +234,24 @@ function wellFormed(json: string): string {
   return made;
 }
 
-/** Asks the engine for something that takes time; `started` gets a way to stop it. */
-export function ask(
-  token: number,
-  op: string,
-  payload: unknown,
-  started?: (stop: () => void) => void,
-): Promise<string> {
+/** Gets ways to stop what has started, and to say whether the request must wait for a timeout. */
+type Started = (stop: () => void, hold: (isHeeded: boolean) => void) => void;
+
+/** Asks the engine for something that takes time. */
+export function ask(token: number, op: string, payload: unknown, started?: Started): Promise<string> {
   return askJson(token, op, wire(payload), started);
 }
 
 /** The same with JSON that is sound. */
-export function askJson(
-  token: number,
-  op: string,
-  json: string,
-  started?: (stop: () => void) => void,
-): Promise<string> {
+export function askJson(token: number, op: string, json: string, started?: Started): Promise<string> {
   const id = nextCall++;
   return new Promise<string>((resolve, reject) => {
     waiting.set(id, { resolve, reject });
     native.start(id, op, token, json);
-    started?.(() => void native.sync('stop', token, String(id)));
+    started?.(
+      () => void native.sync('stop', token, String(id)),
+      (isHeeded) => void native.sync('hold', token, `${id} ${isHeeded}`),
+    );
   });
 }
 

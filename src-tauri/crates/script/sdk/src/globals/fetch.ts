@@ -225,9 +225,14 @@ function webFetch(resource: unknown, init?: Init): Promise<WebResponse> {
     const request = new WebRequest(resource, init);
     const { signal } = request;
     if (signal?.aborted) throw signal.reason;
-    const answer = ask(token, 'fetch', request.wire(), (stop) => signal?.addEventListener('abort', stop));
+    let ended = (): void => undefined;
+    const answer = ask(token, 'fetch', request.wire(), (stop) => {
+      signal?.addEventListener('abort', stop);
+      ended = () => signal?.removeEventListener('abort', stop);
+    });
     answer.then(
       (json) => {
+        ended();
         const { body, base64, ...reply } = JSON.parse(json) as Reply;
         const isRedirect = REDIRECTING.includes(reply.status) && new WebHeaders(reply.headers).has('location');
         if (isRedirect && request.redirect === 'error') {
@@ -236,7 +241,10 @@ function webFetch(resource: unknown, init?: Init): Promise<WebResponse> {
         }
         resolve(WebResponse.of(reply, reply.url, { text: body, base64: base64 === true }));
       },
-      (error: unknown) => reject(signal?.aborted ? signal.reason : error),
+      (error: unknown) => {
+        ended();
+        reject(signal?.aborted ? signal.reason : error);
+      },
     );
   });
 }

@@ -246,6 +246,12 @@ class Signal {
   };
   /** The signals of `any` that abort with this one. */
   #dependents = new Set<Signal>();
+  /** The signals with which this one aborts. */
+  readonly #sources: Signal[] = [];
+  /** How many listen, here or to a dependent. */
+  #heeds = 0;
+  /** Of a timeout that has not passed: whether the engine must wait for it. */
+  #hold: ((isHeeded: boolean) => void) | undefined;
 
   get onabort(): Listener | null {
     return this.#onabort;
@@ -253,15 +259,28 @@ class Signal {
   /** A function that replaces another one is called in its place, as the call that set it. */
   set onabort(value: unknown) {
     this.#onabort = typeof value === 'function' ? (value as Listener) : null;
-    if (this.#onabort) this.#listeners.set(this.#callOnabort, currentToken());
-    else this.#listeners.delete(this.#callOnabort);
+    if (!this.#onabort) {
+      this.removeEventListener('abort', this.#callOnabort);
+      return;
+    }
+    this.addEventListener('abort', this.#callOnabort);
+    this.#listeners.set(this.#callOnabort, currentToken());
   }
 
   addEventListener(type: string, listener: Listener): void {
-    if (type === 'abort' && !this.#listeners.has(listener)) this.#listeners.set(listener, currentToken());
+    if (type !== 'abort' || this.#listeners.has(listener)) return;
+    this.#listeners.set(listener, currentToken());
+    this.#heed(1);
   }
   removeEventListener(_type: string, listener: Listener): void {
-    this.#listeners.delete(listener);
+    if (this.#listeners.delete(listener)) this.#heed(-1);
+  }
+  #heed(by: 1 | -1): void {
+    const before = this.#heeds > 0;
+    this.#heeds += by;
+    if (this.#heeds > 0 === before) return;
+    this.#hold?.(!before);
+    for (const source of this.#sources) source.#heed(by);
   }
   throwIfAborted(): void {
     if (this.aborted) throw this.reason;
@@ -298,7 +317,9 @@ class Signal {
   static timeout(ms: number): Signal {
     const signal = new Signal();
     const token = currentToken();
-    void ask(token, 'sleep', ms).then(() => {
+    const began = (_clear: () => void, hold: (isHeeded: boolean) => void): void => void (signal.#hold = hold);
+    void ask(token, 'timeout', ms, began).then(() => {
+      signal.#hold = undefined;
       const error = new Error('The operation was aborted due to timeout');
       error.name = 'TimeoutError';
       runAs(token, () => Signal.stop(signal, error));
@@ -309,7 +330,10 @@ class Signal {
     const all = new Signal();
     for (const signal of signals) {
       if (signal.aborted) Signal.stop(all, signal.reason);
-      else signal.#dependents.add(all);
+      else {
+        signal.#dependents.add(all);
+        all.#sources.push(signal);
+      }
     }
     return all;
   }
