@@ -89,8 +89,8 @@ async fn serve(vm: Rc<Vm>, registry: Rc<Registry>, call: AsyncCall) {
 }
 
 /// Waits for a timer and runs its callback. A timer fires after its function has returned, too, as long as the request
-/// runs. While the block of that function runs, the callback logs for the block and may set further timers. A timer that
-/// is cleared ends at once.
+/// runs. While the block of that function runs, the callback logs for the block and may set further timers. A timer
+/// that is cleared ends at once.
 async fn serve_timer(vm: &Rc<Vm>, call: AsyncCall) {
     let cx = vm.shared.contexts.borrow().get(&call.token).cloned().or(call.late);
     let Some(cx) = cx else {

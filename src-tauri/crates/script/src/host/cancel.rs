@@ -1,5 +1,5 @@
-//! Asynchronous calls that a flow cancels: a `fetch` by its signal, and a timer that is cleared. And a timeout, for which
-//! a request waits only while something listens to its signal.
+//! Asynchronous calls that a flow cancels: a `fetch` by its signal, and a timer that is cleared. And a timeout, for
+//! which a request waits only while something listens to its signal.
 
 use std::cell::Cell;
 

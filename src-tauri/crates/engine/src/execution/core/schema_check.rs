@@ -30,8 +30,8 @@ fn checked(
     }
 }
 
-/// As [`parse`], of what a block gets: a schema that has parsed the value on its way does not parse it again. `known` is
-/// what it made of the value, if a layer around the block has asked it.
+/// As [`parse`], of what a block gets: a schema that has parsed the value on its way does not parse it again. `known`
+/// is what it made of the value, if a layer around the block has asked it.
 pub(crate) fn parse_input(
     schema: &SchemaRef,
     value: StepValue,
