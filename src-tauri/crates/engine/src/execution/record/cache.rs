@@ -40,7 +40,6 @@ use pauses::Pauses;
 pub(crate) use suspensions::OpenQuestion;
 pub use suspensions::RecordedSuspension;
 use suspensions::RecordedSuspensions;
-pub(crate) use suspensions::{Asker, OpenQuestion};
 pub(crate) use unfinished::UnfinishedBlock;
 
 pub(crate) use pauses::Pause;
