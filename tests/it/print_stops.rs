@@ -52,7 +52,7 @@ const turns = handler({ name: "turns", inputSchema: z.any(), outputSchema: z.any
     }
     name = "own " + seen.length;
   }
-  return [seen, box.deep(), new Own().name, box.later()];
+  return [seen, box.deep(), new Own().name, typeof box.later];
 } });
 export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: turns } } });
 "#;
@@ -60,7 +60,7 @@ export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), bl
 fn place() -> Place {
     let place = Place::with_flow(FLOW);
     let ran = place.get("run f go --user ada --request r")["output"].clone();
-    assert_eq!(ran, json!([[0, 2, "b", "x", "y", 1, 3, "end", 7], 21, "own 9", 7]));
+    assert_eq!(ran, json!([[0, 2, "b", "x", "y", 1, 3, "end", 7], 21, "own 9", "function"]));
     place
 }
 
