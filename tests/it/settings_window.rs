@@ -89,6 +89,9 @@ fn an_edit_of_the_settings_is_seen_and_written() {
     window.click(&hook("go-settings"));
     window.click(&hook("settings-network"));
     window.wait_for_text(&hook("settings-problem"), "limit");
+    window.click(&hook("settings-folder"));
+    window.wait_for(&format!("{}:disabled", hook("durability")));
+    assert_eq!(written(&place), json!({ "limit": {} }));
     window.click(&hook("settings-data"));
     window.wait_for_text(&hook("data-file"), "flowglass.db");
     assert_eq!(window.violations(), Vec::<String>::new());

@@ -73,6 +73,36 @@ test('a file that another program wrote is shown at once, and edits are made of 
   await waitFor(() => expect(screen.queryByTestId('settings-edits'), 'it says so by itself').toBeNull());
 });
 
+test('a file that cannot be read is not edited, also with a change made before', async () => {
+  await open('folder');
+  await type('limit-memoryMb', '64');
+  expect(said('settings-edits')).toContain('1 change');
+  const broken = '{ "durability": "power", broken';
+  host.folderSettings.rewrite(broken);
+  await fireEvent(window, new Event('focus'));
+  await screen.findByTestId('settings-problem');
+  for (const id of ['limit-memoryMb', 'limit-depth', 'durability', 'settings-review'])
+    expect((await box(id)).disabled, id).toBe(true);
+  expect(said('settings-edits'), 'the change waits').toContain('1 change');
+  host.folderSettings.rewrite('{ "durability": "power" }');
+  await fireEvent(window, new Event('focus'));
+  await waitFor(() => expect(screen.queryByTestId('settings-problem')).toBeNull());
+  await fireEvent.click(screen.getByTestId('settings-review'));
+  await screen.findByTestId('settings-difference');
+  expect(screen.getByTestId('settings-difference').textContent).toContain('"power"');
+});
+
+test('a file that breaks while its change is reviewed is not written', async () => {
+  await open('folder');
+  await type('limit-memoryMb', '64');
+  const broken = '{ broken';
+  host.folderSettings.rewrite(broken);
+  await fireEvent.click(screen.getByTestId('settings-review'));
+  await waitFor(() => expect(screen.getByTestId('settings-sheet').textContent).toContain('is not valid'));
+  expect((await box('do-settings')).disabled).toBe(true);
+  expect(host.folderSettings.text).toBe(broken);
+});
+
 test('what is no host is not taken', async () => {
   await open('network');
   await fireEvent.input(await box('host-add'), { target: { value: 'http://bad host/x' } });

@@ -61,4 +61,5 @@ test('whatever is set is what the text says then', () => {
 
 test('a text that is no settings says so', () => {
   expect([settingsIn('{'), settingsIn('[]'), settingsIn('null'), settingsIn(' ')]).toEqual([null, null, null, {}]);
+  for (const text of ['{ broken', '[]', 'null']) expect(withSetting(text, ['durability'], 'power')).toBe(text);
 });

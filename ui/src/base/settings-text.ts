@@ -21,12 +21,14 @@ function indentOf(text: string): string {
   return indent ?? '  ';
 }
 
-/** Sets a place; `undefined` takes it away, with the objects around it that hold nothing else. */
+/** Sets a place; `undefined` takes it away, with the objects around it that hold nothing else. A text that is no JSON
+ *  object stays as it is: nothing of it could be kept. */
 export function withSetting(text: string, path: readonly Step[], value: unknown): string {
   const before = settingsIn(text);
-  // A file that is empty, or no settings, is made anew.
-  if (before === null || text.trim() === '' || path.length === 0)
-    return `${JSON.stringify(withValue(before ?? {}, path, value) ?? {}, null, '  ')}\n`;
+  if (before === null) return text;
+  // An empty file is made anew.
+  if (text.trim() === '' || path.length === 0)
+    return `${JSON.stringify(withValue(before, path, value) ?? {}, null, '  ')}\n`;
   return value === undefined ? without(text, path) : put(text, path, value);
 }
 

@@ -1,4 +1,5 @@
 // Settings of the recorded host, kept in memory.
+import { settingsIn } from '../base/settings-text';
 import type { SettingsHost } from './settings';
 import type { OwnChange, SettingsView } from './host';
 
@@ -13,6 +14,7 @@ export class FakeSettings implements Omit<SettingsHost, 'stats' | 'checkData' | 
       text: this.text,
       stamp: `stamp ${this.#round}`,
       isInForce: this.#round === 1,
+      ...(settingsIn(this.text) ? {} : { problem: 'flowglass.json: key must be a string at line 1 column 3' }),
       models: [
         {
           name: 'gpt-5-mini',

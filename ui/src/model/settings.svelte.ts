@@ -20,8 +20,8 @@ export class FolderSettings {
     this.edits.reduce((text, { path, value }) => withSetting(text, path, value), this.view?.text ?? ''),
   );
   readonly #values = $derived(settingsIn(this.text) ?? {});
-  /** Whether the file can be edited here: it is JSON, or is not there. */
-  readonly canEdit = $derived(this.view !== null && settingsIn(this.view.text) !== null);
+  /** Whether the file can be edited here: it is valid, or is not there. An edit must keep the rest of the file. */
+  readonly canEdit = $derived(this.view !== null && !this.view.problem && settingsIn(this.view.text) !== null);
 
   /** Counts what was read or written. */
   #round = 0;
@@ -63,6 +63,7 @@ export class FolderSettings {
 
   /** Sets a place; `undefined` takes it away. A place that is set again is one edit. */
   set(path: readonly Step[], value: unknown): void {
+    if (!this.canEdit) return;
     const name = JSON.stringify(path);
     const others = this.edits.filter((edit) => JSON.stringify(edit.path) !== name);
     const before = valueAt(settingsIn(this.view?.text ?? '') ?? {}, path);
@@ -73,14 +74,24 @@ export class FolderSettings {
     this.edits = [];
   }
 
+  /** An edit of a file that cannot be read would lose the rest of it. */
+  #checkEditable(): void {
+    if (this.canEdit) return;
+    const fault: Fault = { kind: 'refused', message: this.view?.problem ?? 'flowglass.json is not a JSON object' };
+    throw fault;
+  }
+
   /** What would change of the file as it is now. */
   async plan(): Promise<SettingsPlan> {
     await this.load();
+    if (this.fault) throw this.fault;
+    this.#checkEditable();
     return this.host.planSettings(this.text);
   }
 
   /** Writes what was shown, where the file is still the one that it was compared with. */
   async write(plan: SettingsPlan): Promise<void> {
+    this.#checkEditable();
     this.#round++;
     this.view = await this.host.writeSettings(this.text, plan.stamp ?? null);
     this.edits = [];
@@ -88,7 +99,7 @@ export class FolderSettings {
 
   /** Why the file could not say this; null if it could. Whatever else is edited does not count. */
   async problemOf(path: readonly Step[], value: unknown): Promise<string | null> {
-    if (!this.view || this.view.problem || !this.canEdit) return null;
+    if (!this.view || !this.canEdit) return null;
     try {
       await this.host.planSettings(withSetting(this.view.text, path, value));
       return null;

@@ -10,7 +10,7 @@ use engine::effects::ModelCall;
 use serde_json::json;
 
 use super::Workspace;
-use super::settings_file::checked;
+use super::settings_file::{check_editable, checked};
 use crate::catalogue::trust;
 use crate::core::config::{Config, Durability, FILE};
 use crate::core::difference::difference;
@@ -55,18 +55,22 @@ impl Workspace {
         })
     }
 
-    /// What another text in `flowglass.json` would change of it, if it is one. Writes nothing.
+    /// What another text in `flowglass.json` would change of it, if it is one. Writes nothing. Refused if the
+    /// file is not valid.
     pub fn plan_settings(&self, text: &str) -> Result<SettingsPlan, Fault> {
-        checked(text)?;
         let before = Config::text(&self.dir)?;
+        check_editable(before.as_deref())?;
+        checked(text)?;
         let stamp = before.as_ref().map(|text| guarded_file::stamp_of(text.as_bytes()));
         Ok(SettingsPlan { difference: difference(before.as_deref().unwrap_or_default(), text), stamp })
     }
 
     /// Puts another text into `flowglass.json`, if it is one, and if the file is still what was read: `stamp` names
-    /// that. It comes into force when the folder is opened again.
+    /// that. It comes into force when the folder is opened again. Refused if the file is not valid.
     pub fn write_settings(&self, text: &str, stamp: Option<&str>) -> Result<SettingsView, Fault> {
         self.check_trusted()?;
+        // Whatever file takes the place of this one afterwards has another stamp.
+        check_editable(Config::text(&self.dir)?.as_deref())?;
         let config = checked(text)?;
         match guarded_file::replace(&self.dir.join(FILE), stamp, text.as_bytes())? {
             Replaced::Done => {}

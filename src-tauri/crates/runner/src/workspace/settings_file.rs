@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::core::config::Config;
+use crate::core::config::{Config, FILE};
 use crate::core::fault::Fault;
 use crate::models::target::check_providers;
 
@@ -16,4 +16,28 @@ pub(super) fn checked(text: &str) -> Result<Config, Fault> {
     let config = Config::parse(text)?;
     check_providers(&config.models)?;
     Ok(config)
+}
+
+/// Refuses to edit a file that cannot be read: an edit keeps the rest of the file, and of this one nothing is known.
+pub(super) fn check_editable(before: Option<&str>) -> Result<(), Fault> {
+    let Some(Err(fault)) = before.map(checked) else { return Ok(()) };
+    Err(Fault::refused(format!("{FILE} is not valid, so it is not replaced; correct it in an editor first. {fault}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_cannot_be_read_is_not_edited() {
+        for valid in [None, Some("{}"), Some(r#"{ "durability": "power" }"#)] {
+            assert_eq!(check_editable(valid), Ok(()), "{valid:?}");
+        }
+        for broken in ["{ broken", "[]", "null", "", r#"{ "unknown": 1 }"#] {
+            let Err(Fault::Refused { message }) = check_editable(Some(broken)) else {
+                panic!("{broken} must not be replaced");
+            };
+            assert!(message.contains("flowglass.json is not valid"), "{message}");
+        }
+    }
 }
