@@ -9,6 +9,7 @@ class SilentObserver {
 }
 globalThis.ResizeObserver ??= SilentObserver as unknown as typeof ResizeObserver;
 Element.prototype.scrollIntoView ??= () => {};
+globalThis.CSS ??= { escape: (text: string) => text } as typeof CSS;
 // As wide as the desktop window begins.
 globalThis.innerWidth = 1440;
 globalThis.matchMedia ??= (query: string) =>

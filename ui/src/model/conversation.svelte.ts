@@ -1,6 +1,6 @@
 // A session as a conversation: a window of its turns for one audience, the newest ones while it follows. A session may
 // have thousands of turns; the page holds no more than are shown, and what streams is read turn by turn.
-import { asFault, type Conversation, type Fault, type ForkRow, type Host, type Turn } from '../host/host';
+import { asFault, type Conversation, type Fault, type ForkRow, type Host, type RunRow, type Turn } from '../host/host';
 import type { Audience } from '../place';
 import { readFor } from './item-notes';
 
@@ -18,6 +18,10 @@ export class ConversationPages {
   audience: Audience = $state('messages');
   /** The request that is to be shown at first. */
   target: string | null = $state.raw(null);
+  /** The newest requests, oldest first, as they were when the end was last read. */
+  newest: readonly RunRow[] = $state.raw([]);
+  /** Counts how often the end was asked for: it is scrolled to then, wherever the list is. */
+  ends = $state(0);
 
   #isStale = false;
   #isBusy = false;
@@ -52,6 +56,13 @@ export class ConversationPages {
   /** Shows turns from a place on; those at the end follow what comes. */
   go(first: number): void {
     this.first = first + TURNS >= this.total ? null : Math.max(0, first);
+    this.#readAll();
+  }
+
+  /** Shows the newest turns, and keeps the end in view as more comes. */
+  toEnd(): void {
+    this.ends++;
+    [this.first, this.target] = [null, null];
     this.#readAll();
   }
 
@@ -112,6 +123,7 @@ export class ConversationPages {
       }
     }
     [this.answer, this.forks, this.fault] = [answer, forks, null];
+    if (this.first === null) this.newest = answer.turns.map(({ run }) => run);
   }
 
   /** Reads turns again, in place. */

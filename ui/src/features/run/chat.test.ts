@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { chatTextOf, inputOf, textIn } from './chat';
+import { chatAction, chatTextOf, inputOf, textIn } from './chat';
 import { fieldOf } from './schema';
 
 const object = (properties: object, required: string[] = []) => fieldOf({ type: 'object', properties, required });
@@ -33,4 +33,17 @@ test('the text is put into the input, and read from one', () => {
     'a',
     'a',
   ]);
+});
+
+test('a session goes on with the action that was talked to last, also after another action ran', () => {
+  const ask = { name: 'ask', inputSchema: text };
+  const say = { name: 'say', inputSchema: text };
+  const recall = { name: 'recall', inputSchema: { type: 'object', properties: {} } };
+  const actions = [recall, ask, say];
+  const ran = (...names: string[]) => names.map((action) => ({ action }));
+  expect(chatAction(actions, null, ran('ask', 'say', 'recall'))?.name).toBe('say');
+  expect(chatAction(actions, 'recall', ran('ask'))?.name).toBe('recall');
+  expect(chatAction(actions, null, ran('recall'))?.name).toBe('recall');
+  expect(chatAction(actions, null, ran('gone'))?.name).toBe('ask');
+  expect(chatAction([], null, ran('ask'))).toBeNull();
 });

@@ -1,6 +1,6 @@
 // Which part of an action's input a person types when they talk to a flow. Pure.
 import { startOf } from './check';
-import type { Field } from './schema';
+import { fieldOf, type Field } from './schema';
 
 /** The one text that an action asks for: its whole input, or a field of it by its name. */
 export type ChatText = { name: string | null; label: string };
@@ -34,4 +34,20 @@ export function inputOf(field: Field, { name }: ChatText, text: string): unknown
 export function textIn(input: unknown, { name }: ChatText): string | null {
   const said = name === null ? input : (input as Record<string, unknown> | null | undefined)?.[name];
   return typeof said === 'string' ? said : null;
+}
+
+type Action = { name: string; inputSchema?: unknown };
+
+/** The action that goes on with a session: the one that a person chose; otherwise the last one that was talked to, also
+ *  if another action ran after it. */
+export function chatAction<A extends Action>(
+  actions: readonly A[],
+  chosen: string | null,
+  newest: readonly { action: string }[],
+): A | null {
+  const named = (name: string | null | undefined) => actions.find((one) => one.name === name);
+  const talks = actions.filter((one) => chatTextOf(fieldOf(one.inputSchema)) !== null);
+  const talked = newest.findLast((run) => talks.some(({ name }) => name === run.action));
+  const last = newest[newest.length - 1];
+  return named(chosen) ?? named(talked?.action) ?? named(last?.action) ?? talks[0] ?? actions[0] ?? null;
 }
