@@ -226,6 +226,43 @@ test('deleting says which sessions and how many runs go with it', async () => {
   await waitFor(() => expect(remove).toHaveBeenCalledWith('ses-2'));
 });
 
+test('after a refusal the sheet is about the sessions that are left', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  const asked: string[] = [];
+  const deleteSession = async (id: string) => {
+    asked.push(id);
+    if (id === 'ses-1') throw { kind: 'refused', message: 'ses-1 is running elsewhere' };
+    return { sessionId: id, requests: 2, events: 9 };
+  };
+  Object.assign(host, { deleteSession });
+  await key('a', { ctrlKey: true });
+  await fireEvent.click(await screen.findByTestId('runs-delete'));
+  await waitFor(() => expect(said('delete-runs-about')).toContain('in 2 sessions with 3 runs'));
+  expect(said('delete-runs-sheet')).toContain('so do forks');
+  await fireEvent.click(screen.getByTestId('do-delete-runs'));
+  await waitFor(() => expect(said('delete-runs-sheet')).toContain('ses-1 is running elsewhere'));
+  expect(said('delete-runs-about')).toBe('1 session was not deleted and is still there with 1 run.');
+  expect(said('do-delete-runs')).toBe('Delete 1 session');
+  asked.length = 0;
+  await fireEvent.click(screen.getByTestId('do-delete-runs'));
+  await waitFor(() => expect(asked).toEqual(['ses-1']));
+});
+
+test('a selected run that another process deleted is not selected any more', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await key('a', { ctrlKey: true });
+  await waitFor(() => expect(said('runs-selected')).toBe('3 selected'));
+  const { runs, runIds, countRuns } = host;
+  host.runs = async (query) => (await runs(query)).filter((run) => run.id !== 'req-2');
+  host.runIds = async (query) => (await runIds(query)).filter((id) => id !== 'req-2');
+  host.countRuns = async (filter) => (await countRuns(filter)) - 1;
+  app.runs.changed();
+  await until('req-3', 'req-1');
+  await waitFor(() => expect(said('runs-selected')).toBe('2 selected'));
+});
+
 test('a bar of the chart filters by its day', async () => {
   await open();
   const bars = await screen.findAllByTestId('runs-bar');

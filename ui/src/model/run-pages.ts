@@ -16,3 +16,15 @@ export function pagesIn({ first, last }: Range, count: number | null): number[] 
 /** How many runs there are at most if this page holds these rows: a page that is not full is the last one. */
 export const mostRuns = (page: number, rows: readonly RunRow[]): number =>
   rows.length < RUN_PAGE ? page * RUN_PAGE + rows.length : Infinity;
+
+/** What is selected without the runs that were `asked` for and not `found`: they were deleted, or fit the filter no more.
+ *  What was selected meanwhile stays. */
+export function stillThere<T>(
+  selected: ReadonlyMap<string, T>,
+  asked: ReadonlyMap<string, T>,
+  found: readonly string[],
+): ReadonlyMap<string, T> {
+  const known = new Set(found);
+  const kept = [...selected].filter(([id]) => known.has(id) || !asked.has(id));
+  return kept.length === selected.size ? selected : new Map(kept);
+}

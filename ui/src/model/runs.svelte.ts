@@ -2,7 +2,7 @@
 // selected. Rows are read a page at a time, so that a hundred thousand runs cost no more than a screenful.
 import { asFault, type Fault, type Host, type RunRow, type RunSort } from '../host/host';
 import { ALL_RUNS, type RunsPlace } from '../place';
-import { mostRuns, pagesIn, RUN_PAGE, type Range } from './run-pages';
+import { mostRuns, pagesIn, RUN_PAGE, stillThere, type Range } from './run-pages';
 import { RunsChartData } from './runs-chart.svelte';
 
 /** Pages that are kept; those that were looked at last. */
@@ -166,10 +166,7 @@ export class Runs {
         await new Promise((resolve) => setTimeout(resolve, READ_EVERY_MS));
       } while (this.#isStale && round === this.#round && this.#isOpen);
     } catch (thrown) {
-      if (round === this.#round) {
-        this.fault = asFault(thrown);
-        this.judged = this.place.runs;
-      }
+      if (round === this.#round) [this.fault, this.judged] = [asFault(thrown), this.place.runs];
     } finally {
       if (round === this.#round) this.busy = false;
     }
@@ -179,8 +176,10 @@ export class Runs {
     const { runs } = this.place;
     const isFirst = this.judged !== runs || this.fault !== null;
     const pages = isFirst ? [0] : pagesIn(this.#range, this.count);
-    const [count, total, samples, ...rows] = await Promise.all([
+    const selected = withCount ? this.selected : new Map<string, RunRow | null>();
+    const [count, ids, total, samples, ...rows] = await Promise.all([
       withCount || this.count === null ? this.host.countRuns(runs) : this.count,
+      selected.size > 0 ? this.host.runIds({ ...this.#query(), offset: 0, limit: MAX_SELECTED }) : null,
       runs === '' ? null : this.total === null || withCount ? this.host.countRuns('') : this.total,
       withCount || isFirst ? this.host.samplesLeftOut(runs) : this.samples,
       ...pages.map((page) => this.#page(page)),
@@ -196,6 +195,7 @@ export class Runs {
     this.fault = null;
     this.judged = runs;
     this.cursor = Math.max(0, Math.min(this.cursor, this.count - 1));
+    if (ids && ids.length < MAX_SELECTED) this.selected = stillThere(this.selected, selected, ids);
     this.#refresh();
     void this.#fill();
   }
