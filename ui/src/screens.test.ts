@@ -121,6 +121,33 @@ test('who wrote a place is listed beside the state, and goes to its instant', as
   await waitFor(() => expect(app.route.place.block).not.toBeNull());
 });
 
+test('a place that is written later than the instant shown was written by an earlier request, with its day', async () => {
+  const host = new FakeHost(0, 0);
+  const at = new Date();
+  const yesterday = new Date(at.getFullYear(), at.getMonth(), at.getDate() - 1, 16, 23, 49).getTime();
+  const write = { seq: 6, committed: 7, by: 'root/step:load', operation: 'increment', old: 2, new: 3, at: Date.now() };
+  host.history = async () => [write];
+  const earlier = { ...write, seq: 19, committed: 19, old: 1, new: 2, at: yesterday };
+  const asked: unknown[] = [];
+  host.writtenBefore = (async (...query: unknown[]) => {
+    asked.push(query);
+    return { requestId: 'req-1', sessionId: 'ses-1', flow: 'chat', action: 'send', write: earlier };
+  }) as typeof host.writtenBefore;
+  await open('session=ses-2&request=req-2&tab=state&seq=3', host);
+  await screen.findByTestId('state-page');
+  await waitFor(() => expect(app.instant).toBe(3));
+  app.window.historyOf = 'session.count';
+  const found = await screen.findByTestId('earlier-write');
+  for (const words of ['chat.send', 'req-1', '#19', 'Yesterday 16:23:49']) expect(found.textContent).toContain(words);
+  expect(asked).toEqual([['req-2', 'session.count', 3]]);
+  expect(screen.getByTestId('path-history').textContent).toContain('did not write to it before #3');
+  expect(screen.getByTestId('writes-after').textContent).toBe('After #3');
+  app.seek(7);
+  await waitFor(() => expect(screen.queryByTestId('writes-after')).toBeNull());
+  expect(screen.getAllByTestId('path-write')).toHaveLength(1);
+  expect(screen.queryByTestId('earlier-write')).toBeNull();
+});
+
 test('beside the timeline the last writer is told where it was asked, and its value holds where one is led', async () => {
   await open('session=ses-2&request=req-2');
   const value = () =>

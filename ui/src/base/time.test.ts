@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { age, ago, dayName, duration, exactOffset, offset, when } from './time';
+import { age, ago, clockOn, dayName, duration, exactOffset, offset, when } from './time';
 
 test.each([
   [0, '0 ms'],
@@ -54,6 +54,17 @@ test('a time of another day says which day', () => {
     'Yesterday 23:40',
     'Wednesday 23:40',
     '2026-05-20 23:40',
+  ]);
+});
+
+test('a time of day to the second says of which other day it is', () => {
+  const at = new Date(2026, 4, 20, 16, 23, 49).getTime();
+  const later = (days: number) => clockOn(at, at + days * 86_400_000);
+  expect([0, 1, 3, 9].map(later)).toEqual([
+    '16:23:49',
+    'Yesterday 16:23:49',
+    'Wednesday 16:23:49',
+    '2026-05-20 16:23:49',
   ]);
 });
 

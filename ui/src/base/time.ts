@@ -82,6 +82,12 @@ export function when(ms: number, now: number): string {
   return name === 'Today' || now - ms < 3_570_000 ? age(ms, now) : `${name} ${clock(ms).slice(0, 5)}`;
 }
 
+/** The time of day to the second; of another day with its name before it: `Yesterday 16:23:49`. */
+export function clockOn(ms: number, now: number): string {
+  const name = dayName(ms, now);
+  return `${name === 'Today' ? '' : `${name} `}${clock(ms).slice(0, 8)}`;
+}
+
 /** Date and time for tooltips and headers, in the order that also sorts. */
 export function moment(ms: number): string {
   return `${day(ms)} ${clock(ms).slice(0, 8)}`;
