@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shownColumns } from './columns';
+import { leftOut, shownColumns } from './columns';
 
 type Ids = Parameters<typeof shownColumns>[0];
 const ids = (hidden: Ids, room: number, wanted: Ids = []) =>
@@ -30,4 +30,11 @@ test('a column that somebody asked for is shown, however little room there is', 
 test('there is a width for the box of the selection and for each column', () => {
   const { columns, template } = shownColumns([], [], 2000);
   expect(template.match(/px|minmax/g)).toHaveLength(columns.length + 1);
+});
+
+test('columns that are left out for lack of room are known, unlike those that somebody hid', () => {
+  expect(leftOut(['from'], [], 1400)).toEqual([]);
+  expect(leftOut(['from'], [], 700)).toEqual(['user', 'session']);
+  expect(leftOut([], ['from', 'session'], 700)).toEqual(['user', 'duration', 'tokens', 'cost', 'tags']);
+  expect(leftOut([], [], 0), 'not measured yet').toEqual([]);
 });

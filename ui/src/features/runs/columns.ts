@@ -77,3 +77,9 @@ export function shownColumns(hidden: readonly ColumnId[], wanted: readonly Colum
   const atLeast = columns.some(isWanted) && needed(title) > limit ? needed(title) : 0;
   return { columns, template: [`${CHECK}px`, ...widths].join(' '), atLeast };
 }
+
+/** The columns that nobody hid and that are not shown, because there is no room for them. */
+export function leftOut(hidden: readonly ColumnId[], wanted: readonly ColumnId[], room: number): ColumnId[] {
+  const { columns } = shownColumns(hidden, wanted, room);
+  return COLUMNS.filter((column) => !hidden.includes(column.id) && !columns.includes(column)).map(({ id }) => id);
+}

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ViewRow } from '../../host/host';
-import { hasRoomForWords, indexOf, isFirstTurn, wordsBesideBar } from './row-room';
+import { columnWidths, hasRoomForWords, indexOf, isFirstTurn, wordsBesideBar } from './row-room';
 
 const row = (label: string, more: Partial<ViewRow> = {}) => ({ label, depth: 1, ...more }) as ViewRow;
 const turns = { group: { of: 'turns' } } as Partial<ViewRow>;
@@ -37,4 +37,15 @@ test('a first pass has an index, as those after it have', () => {
   expect(isFirstTurn(row('step:look', { depth: 3 }), first)).toBe(false);
   expect(isFirstTurn(row('step:write', { depth: 1 }), group)).toBe(false);
   expect(indexOf(first, false)).toBe('');
+});
+
+test('bars keep their room beside a line and a scroll bar, until names are as narrow as can be', () => {
+  const barsOf = (width: number) => {
+    const { names, numbers } = columnWidths(width, 262);
+    return width - names - numbers - 15;
+  };
+  for (const width of [600, 708, 774, 789, 1200]) expect(barsOf(width), String(width)).toBeGreaterThanOrEqual(400);
+  expect(columnWidths(440, 262)).toEqual({ names: 120, numbers: 62 });
+  expect(columnWidths(1200, 262)).toEqual({ names: 262, numbers: 112 });
+  expect(columnWidths(0, 262)).toEqual({ names: 262, numbers: 112 });
 });

@@ -5,6 +5,19 @@ import { nameOf, turnOf } from '../../model/row-name';
 /** About what a letter takes, and a row before and after its name; how deep rows are still indented; few words. */
 const [LETTER, AROUND, DEEPEST, WORDS] = [6.7, 60, 12, 90];
 
+/** The least that bars take, and the least that names do; numbers in full, and only the most needed of them. */
+const [BARS, NAMES, NUMBERS, FEW] = [400, 120, 112, 62];
+/** The line before the bars, and the scroll bar after them. */
+const EDGES = 1 + 14;
+
+/** How wide names and numbers are: in a narrow window the numbers give way first, then the names, then the bars. A width of
+ *  0 is not measured yet. */
+export function columnWidths(width: number, wanted: number): { names: number; numbers: number } {
+  if (width === 0) return { names: wanted, numbers: NUMBERS };
+  const numbers = width < wanted + NUMBERS + BARS + EDGES ? FEW : NUMBERS;
+  return { names: Math.max(NAMES, Math.min(wanted, width - numbers - BARS - EDGES)), numbers };
+}
+
 /** Narrow names keep their room for letters. */
 export const indentOf = (nameWidth: number): number => (nameWidth < 200 ? 7 : 12);
 
