@@ -157,8 +157,8 @@ fn a_failed_request_is_resumed_tried_again_and_forked() {
     window.wait_for_text(&hook("fork-path"), "root/step:check");
     window.click(&hook("fork-output"));
     type_into(&window, "fork-value", "{ oops");
-    window.click(&hook("do-fork"));
-    assert!(window.wait_for(&hook("sheet-error")).contains("not JSON"));
+    window.wait_for_text(&hook("plan-fault"), "not JSON");
+    window.wait_for(&format!("{}:disabled", hook("do-fork")));
     type_into(&window, "fork-value", r#"{"topic":"bad","approved":true}"#);
     window.click(&hook("fork-state"));
     type_into(&window, "fork-place", "session.topic");

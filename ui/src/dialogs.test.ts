@@ -44,6 +44,29 @@ test('what a fork is given is written at once', async () => {
   await waitFor(() => expect(focused()).toBe('fork-place'));
 });
 
+test('what is not valid in a fork is said once, with nothing of marked fields', async () => {
+  await open('fork');
+  await fireEvent.click(await screen.findByTestId('fork-state'));
+  await fireEvent.input(screen.getByTestId('fork-place'), { target: { value: 'session.topic' } });
+  await fireEvent.input(screen.getByTestId('fork-value'), { target: { value: '{ oops' } });
+  const fault = await screen.findByTestId('plan-fault');
+  expect(fault.textContent).toContain('The value for session.topic is not JSON');
+  expect(fault.textContent).not.toMatch(/marked|run again/);
+  const button = () => screen.getByTestId('do-fork') as HTMLButtonElement;
+  await waitFor(() => expect(button().disabled).toBe(true));
+  await fireEvent.input(screen.getByTestId('fork-value'), { target: { value: '"bees"' } });
+  await waitFor(() => expect(button().disabled).toBe(false));
+});
+
+test('a tag that is not valid is said in words of its sheet', async () => {
+  await open('tag');
+  await fireEvent.input(await screen.findByTestId('tag-add'), { target: { value: 'x'.repeat(65) } });
+  await fireEvent.click(screen.getByTestId('do-tag'));
+  const fault = (await screen.findByTestId('sheet-error')).textContent;
+  expect(fault).toContain('Not valid');
+  expect(fault).not.toMatch(/marked|run again/);
+});
+
 test('Enter in the field exports; its button stands in the foot, its fields in what scrolls', async () => {
   const host = await open('export');
   const write = vi.spyOn(host, 'exportSession').mockResolvedValue({ file: '/x', bytes: 1 } as never);
