@@ -172,3 +172,36 @@ fn a_long_session_is_paged_and_its_forks_are_a_tree() {
     window.wait_for("[data-turn=r3]");
     window.wait_for("[data-turn=r20]");
 }
+
+#[test]
+fn no_page_scrolls_the_window_and_what_is_sent_comes_into_view() {
+    const STILL: &str = "return document.documentElement.scrollHeight <= window.innerHeight
+         && document.documentElement.scrollTop === 0";
+    let place = place(12);
+    let window = open(&place, &["--session", "s1"]);
+    window.resize(960, 600);
+    window.until_status("completed");
+    window.script("location.hash = '#session=s1&request=r3&tab=items'", &[]);
+    window.wait_for(&hook("item"));
+    window.until_script(STILL);
+    window.click(&hook("open-conversation"));
+    window.wait_for("[data-turn=r3]");
+    window.until_script(STILL);
+    // The request that it was opened from is at the top of the list, which the end is not.
+    window.until_script(
+        "const list = document.querySelector('[data-testid=turns]');
+         const top = list.querySelector('[data-turn=r3]').getBoundingClientRect().top;
+         return Math.abs(top - list.getBoundingClientRect().top) < 40",
+    );
+    window.press(&hook("chat-text"), "hello");
+    window.press(&hook("chat-text"), key::ENTER);
+    window.until_script(
+        "const list = document.querySelector('[data-testid=turns]');
+         const turns = list.querySelectorAll('[data-testid=turn][data-status=completed]');
+         return turns.length === 13 && list.scrollHeight - list.scrollTop - list.clientHeight < 2",
+    );
+    window.until_script(STILL);
+    window.script("location.hash = '#flow=talk'", &[]);
+    window.wait_for(&hook("shape-say"));
+    window.until_script(STILL);
+}
