@@ -51,11 +51,24 @@ test('a filter narrows the list, the chart and the count; a wrong one is said at
   await fireEvent.keyDown(line, { key: 'Enter' });
   await waitFor(() => expect(said('runs-filter-fault')).toContain('"colour:red" is not a field'));
   expect(rows(), 'what was found before stays').toEqual(['req-3']);
+  expect(said('runs-former')).toContain('still shows the runs of the filter before it');
   await fireEvent.input(line, { target: { value: 'flow:none' } });
   await fireEvent.keyDown(line, { key: 'Enter' });
   await screen.findByTestId('runs-none');
+  expect(screen.queryByTestId('runs-former')).toBeNull();
   await fireEvent.click(screen.getByText('Clear the filter'));
   await until('req-3', 'req-2', 'req-1');
+});
+
+test('a chart that was not read is not said to be read for a filter that is not valid', async () => {
+  await open('#runs=', (host) => vi.spyOn(host, 'runsSummary').mockRejectedValue({ kind: 'storage', message: 'gone' }));
+  await until('req-3', 'req-2', 'req-1');
+  expect(said('runs-page')).toContain('Reading…');
+  const line = screen.getByTestId('runs-filter');
+  await fireEvent.input(line, { target: { value: 'colour:red' } });
+  await fireEvent.keyDown(line, { key: 'Enter' });
+  await screen.findByTestId('runs-former');
+  expect(said('runs-page')).not.toContain('Reading…');
 });
 
 test('keys walk the list, select, extend and open', async () => {

@@ -34,7 +34,7 @@ test('there is a width for the box of the selection and for each column', () => 
 
 test('columns that are left out for lack of room are known, unlike those that somebody hid', () => {
   expect(leftOut(['from'], [], 1400)).toEqual([]);
-  expect(leftOut(['from'], [], 700)).toEqual(['user', 'session']);
+  expect(leftOut(['from'], [], 700)).toEqual(['user', 'session', 'duration', 'tokens', 'cost']);
   expect(leftOut([], ['from', 'session'], 700)).toEqual(['user', 'duration', 'tokens', 'cost', 'tags']);
   expect(leftOut([], [], 0), 'not measured yet').toEqual([]);
 });

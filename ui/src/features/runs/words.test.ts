@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { completed } from '../../base/completion';
 import type { RunRow } from '../../host/host';
 import { completionsAt } from './filter';
-import { inCommon, looksOf, tagsIn } from './words';
+import { inCommon, looksOf, tagsIn, tagsThatFit } from './words';
 
 const run = (more: Partial<RunRow>): RunRow => ({
   id: 'r',
@@ -59,4 +59,12 @@ test('runs of one title read alike only if their input does', () => {
   expect(looksOf(lamp)).toBe(looksOf(run({ id: 'r2', title: 'Lamp', words: 'order 17', startedAt: 9 })));
   expect(looksOf(lamp)).not.toBe(looksOf(run({ title: 'Lamp', words: 'order 18' })));
   expect(looksOf(lamp)).not.toBe(looksOf(run({ title: 'Lamp', words: 'order 17', error })));
+});
+
+test('a cell shows as many tags as can be read in it, and counts the others', () => {
+  expect(tagsThatFit(['a', 'b', 'c'], 128)).toBe(3);
+  expect(tagsThatFit(['regression', 'checked', 'demo'], 128)).toBe(1);
+  expect(tagsThatFit(['checked', 'demo'], 128)).toBe(2);
+  expect(tagsThatFit(['a tag that is longer than all of the cell', 'x'], 128)).toBe(1);
+  expect(tagsThatFit([], 128)).toBe(0);
 });

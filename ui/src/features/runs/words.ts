@@ -35,3 +35,17 @@ export const looksOf = (row: RunRow): string =>
 
 /** A typed list of tags: between commas and blanks, without the ones that are there twice. */
 export const tagsIn = (text: string): string[] => [...new Set(text.split(/[\s,]+/).filter(Boolean))];
+
+/** About what a letter of a chip takes, what stands around its words, and a count of the others. In pixels. */
+const [LETTER, AROUND, COUNT] = [6.2, 18, 24];
+
+/** How many tags are shown in a cell: as many as can be read, and one at least. */
+export function tagsThatFit(tags: readonly string[], room: number): number {
+  let left = room;
+  for (const [n, tag] of tags.entries()) {
+    left -= LETTER * tag.length + AROUND;
+    const isLast = n === tags.length - 1;
+    if (n > 0 && left < (isLast ? 0 : COUNT)) return n;
+  }
+  return tags.length;
+}
