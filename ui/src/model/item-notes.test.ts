@@ -28,3 +28,18 @@ test('what failed is never folded', () => {
   const [failed] = items('block_output');
   expect(said([{ ...failed!, item: { ...failed!.item, status: 'failed' } }])).toEqual(['0 block_output']);
 });
+
+test('the blocks around a failed one do not repeat its error', () => {
+  const failed = (path: string, message: string) => {
+    const [shown] = items('block_output');
+    const item = { ...shown!.item, id: path, status: 'failed', provenance: { path }, error: { message } } as Item;
+    return { ...shown!, item };
+  };
+  const list = [failed('root/step:read', 'no key'), failed('root', 'no key')];
+  expect(said(list)).toEqual(['0 block_output', '1 block output']);
+  expect(said([failed('root/step:read', 'no key'), failed('root', 'no plan')])).toEqual([
+    '0 block_output',
+    '1 block_output',
+  ]);
+  expect(said([failed('root/a', 'no key'), failed('root/b', 'no key')])).toHaveLength(2);
+});

@@ -2,6 +2,7 @@
 import { plural } from '../base/json';
 import type { Item, ItemView, ViewItem } from '../host/host';
 import type { Audience } from '../place';
+import { failureOf } from './item';
 
 /** Which items are read for an audience of the window. */
 export const readFor = (audience: Audience): ItemView => (audience === 'messages' ? 'all' : audience);
@@ -45,17 +46,28 @@ const NOTES: Record<string, [one: string, more: string]> = {
   status: ['status', 'statuses'],
 };
 
-/** What a failed block left is no note: it is looked for. */
-const isNote = ({ type, status }: Item) => type in NOTES && status !== 'failed';
+/** What a failed block left is no note: it is looked for. The blocks around it repeat its error. */
+function isNote(item: Item, said: Map<string, string>): boolean {
+  const { type, status, provenance } = item;
+  if (!(type in NOTES)) return false;
+  if (status !== 'failed') return true;
+  const failure = failureOf(item);
+  if (!failure) return false;
+  if (said.get(failure)?.startsWith(`${provenance.path}/`)) return true;
+  said.set(failure, provenance.path);
+  return false;
+}
 
 export type Line = { is: 'item'; at: number; shown: ViewItem } | { is: 'notes'; id: string; at: number; words: string };
 
 /** Items as lines of a conversation: each run of notes is one, unless it was opened. `at` is the place in the list. */
 export function linesOf(items: readonly ViewItem[], opened: ReadonlySet<string>): Line[] {
   const lines: Line[] = [];
+  const said = new Map<string, string>();
+  const notes = items.map(({ item }) => isNote(item, said));
   let at = 0;
   while (at < items.length) {
-    const end = items.findIndex(({ item }, n) => n >= at && !isNote(item));
+    const end = notes.indexOf(false, at);
     const run = items.slice(at, end < 0 ? items.length : end);
     const [first] = run;
     if (first && !opened.has(first.item.id)) lines.push({ is: 'notes', id: first.item.id, at, words: countsOf(run) });

@@ -65,7 +65,7 @@ export function lineOf(item: Item): string | null {
     case 'block_tool_output':
     case 'tool_output': {
       const call = isRecord(item.toolCall) ? item.toolCall : {};
-      const failure = isRecord(item.error) ? word(item.error.message) : '';
+      const failure = failureOf(item);
       const result = failure ? `✗ ${shortened(failure)}` : item.output === undefined ? '…' : plain(item.output);
       return `${speaker(item)}(${argumentsOf(word(call.arguments))}) → ${result}`;
     }
@@ -74,14 +74,20 @@ export function lineOf(item: Item): string | null {
     }
     case 'resource_change':
       return `${word(item.scope)}/${word(item.resourcePath)} ${word(item.changeType)} ${plain(item.delta)}`.trim();
-    case 'block_output':
+    case 'block_output': {
+      const failure = failureOf(item);
+      if (failure) return `✗ ${shortened(failure)}`;
       return item.output === undefined ? null : `→ ${plain(item.output)}`;
+    }
     case 'router_decision':
       return `→ ${word(item.selectedRoute)}`;
     default:
       return null;
   }
 }
+
+/** The message of the error that it ended with; empty if there is none. */
+export const failureOf = ({ error }: Item): string => (isRecord(error) ? word(error.message) : '');
 
 /** How many places of a write a line names. */
 const MOST_PLACES = 3;
