@@ -61,7 +61,7 @@ pub(crate) fn find(
         None if entry.is_none() && PURPOSES.iter().any(|purpose| asked.starts_with(purpose)) => {
             return Err(unconfigured(format!(
                 "{} is not configured: it names a purpose, so add \"{asked}\" to \"models\" in {FILE} with a \
-                 provider and a model, or run with mocks (--mock)",
+                 provider and a model, or run with mock models (in a terminal: --mock)",
                 named_in(asked, call)
             )));
         }
@@ -70,8 +70,8 @@ pub(crate) fn find(
     let Some(chosen) = chosen else {
         return Err(unconfigured(format!(
             "{} is not configured: add it to \"models\" in {FILE} with its provider and the environment variable \
-             that holds its key (apiKeyEnv), name it with a provider before a slash (openai/…), or run with mocks \
-             (--mock)",
+             that holds its key (apiKeyEnv), name it with a provider before a slash (openai/…), or run with mock \
+             models (in a terminal: --mock)",
             named_in(asked, call)
         )));
     };
@@ -84,7 +84,7 @@ pub(crate) fn find(
     {
         return Err(unconfigured(format!(
             "{} is not configured: set the environment variable {variable} to its key, or name another in \
-             \"models\" of {FILE} (apiKeyEnv), or run with mocks (--mock)",
+             \"models\" of {FILE} (apiKeyEnv), or run with mock models (in a terminal: --mock)",
             named_in(asked, call)
         )));
     }
