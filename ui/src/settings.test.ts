@@ -82,7 +82,7 @@ test('a file that cannot be read is not edited, also with a change made before',
   await fireEvent(window, new Event('focus'));
   await screen.findByTestId('settings-problem');
   for (const id of ['limit-memoryMb', 'limit-depth', 'durability', 'settings-review'])
-    expect((await box(id)).disabled, id).toBe(true);
+    expect((await box(id)).disabled, `${id} is off`).toBe(true);
   expect(said('settings-edits'), 'the change waits').toContain('1 change');
   host.folderSettings.rewrite('{ "durability": "power" }');
   await fireEvent(window, new Event('focus'));

@@ -44,7 +44,7 @@ test('bars keep their room beside a line and a scroll bar, until names are as na
     const { names, numbers } = columnWidths(width, 262);
     return width - names - numbers - 15;
   };
-  for (const width of [600, 708, 774, 789, 1200]) expect(barsOf(width), String(width)).toBeGreaterThanOrEqual(400);
+  for (const width of [600, 708, 774, 789, 1200]) expect(barsOf(width), `${width}`).toBeGreaterThanOrEqual(400);
   expect(columnWidths(440, 262)).toEqual({ names: 120, numbers: 62 });
   expect(columnWidths(1200, 262)).toEqual({ names: 262, numbers: 112 });
   expect(columnWidths(0, 262)).toEqual({ names: 262, numbers: 112 });
