@@ -58,6 +58,24 @@ test('what is not valid in a fork is said once, with nothing of marked fields', 
   await waitFor(() => expect(button().disabled).toBe(false));
 });
 
+test('the page stays until the fork that was started can be read', async () => {
+  const host = await open('fork');
+  await waitFor(() => expect(app.request.row?.id).toBe('req-2'));
+  host.fork = async () => ({ requestId: 'req-3', sessionId: 'ses-2' }) as never;
+  const openView = host.openView.bind(host);
+  let answer = () => {};
+  const isReadable = new Promise<void>((done) => (answer = done));
+  host.openView = async (id) => isReadable.then(() => openView(id));
+  const button = await screen.findByTestId('do-fork');
+  await fireEvent.click(button);
+  await waitFor(() => expect(button.textContent).toContain('Starting…'));
+  expect(app.request.row?.id, 'the page is still that of the original').toBe('req-2');
+  expect(screen.queryByText('Reading the request…')).toBeNull();
+  answer();
+  await waitFor(() => expect(app.request.row?.id).toBe('req-3'));
+  expect(screen.queryByTestId('fork-sheet')).toBeNull();
+});
+
 test('a tag that is not valid is said in words of its sheet', async () => {
   await open('tag');
   await fireEvent.input(await screen.findByTestId('tag-add'), { target: { value: 'x'.repeat(65) } });

@@ -49,6 +49,15 @@ export async function showWrite(app: AppModel, write: Pick<WriteRow, 'seq' | 'co
   else app.select(block, 'push', row?.seqEnd === seq ? {} : { seq });
 }
 
+/** Opens a request that was just started, once it can be read: the page and the sheet that are on screen stay until
+ *  then. */
+export async function openStarted(app: AppModel, started: { sessionId: string; requestId: string }): Promise<void> {
+  // A fault is told where the request is opened.
+  const head = await app.host.openView(started.requestId).catch(() => null);
+  if (head) void app.host.closeView(head.view).catch(() => {});
+  app.openRequest(started.sessionId, started.requestId);
+}
+
 /** As `showWrite`, of a write of another request. */
 export async function showEarlierWrite(app: AppModel, { sessionId, requestId, write }: EarlierWrite): Promise<void> {
   const block = await blockOfEvent(app, requestId, write.seq);
