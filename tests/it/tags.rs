@@ -223,15 +223,31 @@ fn requests_come_in_the_order_that_is_asked_for() {
     assert_eq!(listed(&place, "--order duration --limit 1"), ["waited"]);
 }
 
-/// A fork has the calls that it shares with its origin, and spent nothing on them.
+/// The list gave a fork the costs of its origin, and the sum beside the list did not.
 #[test]
-fn a_fork_shows_the_tokens_of_what_it_shares() {
+fn a_fork_has_spent_nothing_on_what_it_shares() {
     let place = runs();
     let fork = place.get("fork said --at root/step:words");
     let id = fork["requestId"].as_str().expect("an id");
     let rows = place.get("requests --filter is:fork");
-    assert_eq!((ids(&rows), &rows[0]["tokens"]), (vec![id], &json!(1_010)));
+    let row = &rows[0];
+    assert_eq!((ids(&rows), &row["tokens"], row.get("costUsd")), (vec![id], &json!(0), None), "{rows}");
+    let shown = place.get(&format!("show {id}"))["request"]["totals"].clone();
+    for totals in [&row["totals"], &shown] {
+        assert_eq!((&totals["modelCalls"], &totals["promptTokens"], totals.get("cost")), (&json!(0), &json!(0), None));
+    }
+    for (filter, found) in [("tokens>0", 0), ("cost>0", 0), ("tokens<1", 1)] {
+        let rows = place.run(&["requests", "--filter", &format!("is:fork {filter}"), "--json"]).json();
+        assert_eq!(rows.as_array().map(Vec::len), Some(found), "{filter}");
+    }
+    for order in ["tokens", "cost"] {
+        assert_eq!(listed(&place, &format!("--order {order} --limit 1")), ["said"], "{order}");
+    }
     assert_eq!(place.get("check --data")["ok"], json!(true));
+    // What it asks after the fork it pays for.
+    let again = place.get("fork said --at 0");
+    let id = again["requestId"].as_str().expect("an id");
+    assert_eq!(place.get(&format!("show {id}"))["request"]["totals"]["promptTokens"], json!(1_000));
 }
 
 /// Many processes at once: each change is there, and nobody is refused.

@@ -20,10 +20,11 @@ pub struct RunRow {
     /// What a person noted about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Tokens that models were told and said.
+    /// Tokens that models were told and said in calls that it paid for itself: without those that a fork has in common
+    /// with its origin, and answers that another sample of an experiment paid for.
     pub tokens: u64,
-    /// What its model calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it
-    /// knows none of them. An answer that another sample of an experiment paid for is left out.
+    /// What these calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it knows
+    /// none of them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
     /// The first words of what it was asked.

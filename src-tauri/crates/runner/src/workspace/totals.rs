@@ -19,7 +19,7 @@ impl Workspace {
         Ok(rows)
     }
 
-    /// What a request came to.
+    /// What a request came to. Model calls, tokens and costs are those that it paid for itself, as in lists of runs.
     pub(super) fn totals(&self, row: &RequestRow) -> Result<Totals, Fault> {
         let mut spans = Spans::default();
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
@@ -29,14 +29,17 @@ impl Workspace {
         for index in 0..spans.len() as SpanIndex {
             totals.sums.changes += u64::from(spans.changes(index, is_live));
         }
-        let usage = spans.whole_usage();
-        totals.sums.add(&Sums {
-            model_calls: usage.model_calls.into(),
-            prompt_tokens: usage.prompt_tokens,
-            completion_tokens: usage.completion_tokens,
-            ..Sums::default()
-        });
-        let seqs: Vec<Seq> = spans.model_calls().iter().map(|(seq, _)| *seq).collect();
+        for used in self.store.used(&row.id).map_err(Fault::internal)? {
+            totals.sums.add(&Sums {
+                model_calls: used.calls,
+                prompt_tokens: used.input,
+                completion_tokens: used.output,
+                ..Sums::default()
+            });
+        }
+        // The origin of a fork has paid for what they have in common.
+        let shared = row.forked_from.as_ref().map_or(0, |from| from.seq);
+        let seqs: Vec<Seq> = spans.model_calls().iter().map(|(seq, _)| *seq).filter(|seq| *seq > shared).collect();
         for cost in self.costs(&row.id, &seqs)? {
             totals.sums.add(&Sums { cost, unpriced: u64::from(cost.is_none()), ..Sums::default() });
         }

@@ -56,9 +56,9 @@ pub enum RunCondition {
     Tag(String),
     /// How long it took, in milliseconds. What has not ended took no time yet and is never found.
     Duration(Comparison, f64),
-    /// Tokens that models were told and said.
+    /// Tokens that models were told and said in calls that it paid for itself.
     Tokens(Comparison, f64),
-    /// What its model calls cost, in US dollars. A request without a price is never found.
+    /// What the model calls cost that it paid for itself, in US dollars. A request without a price is never found.
     Cost(Comparison, f64),
     /// It began at this time or later, in milliseconds since 1970.
     Since(i64),
@@ -201,7 +201,7 @@ impl RunFilter {
                 format!("max(r.finished_at - r.started_at, 0) {} {}", compare.sql(), bind((*ms).into()))
             }
             RunCondition::Tokens(compare, tokens) => {
-                format!("r.tokens {} {}", compare.sql(), bind((*tokens).into()))
+                format!("{} {} {}", own_tokens(), compare.sql(), bind((*tokens).into()))
             }
             RunCondition::Cost(compare, usd) => {
                 format!("c.trillionths {} {}", compare.sql(), bind((usd * TRILLIONTHS).round().into()))
@@ -228,22 +228,29 @@ impl RunFilter {
         }
     }
 
-    /// The table `cost`: what the model calls of each request cost, where they have prices. An answer that another
-    /// sample of an experiment paid for costs nothing. What was spent is also without the calls that a fork has in
-    /// common with its origin.
-    pub(super) fn cost_table(&self, is_spent: bool) -> String {
+    /// The table `cost`: what the model calls cost that each request paid for itself, where they have prices.
+    pub(super) fn cost_table(&self) -> String {
         let rows: Vec<String> = self.prices.iter().map(price_row).collect();
         let prices = if rows.is_empty() { "SELECT 0, 0, 0, 0 WHERE FALSE".to_owned() } else { values(&rows) };
-        let (own, shared) = (Payer::Own.number(), Payer::Sample.number());
-        let paid = if is_spent { format!("u.paid_by = {own}") } else { format!("u.paid_by <> {shared}") };
+        let own = Payer::Own.number();
         format!(
             "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
              cost (request, trillionths) AS MATERIALIZED (
                  SELECT u.request, sum((u.input - u.cached) * p.input + u.cached * p.cached + u.output * p.output)
                  FROM model_usage u JOIN price p ON p.model = u.model
-                 WHERE u.counted > 0 AND {paid} GROUP BY u.request)"
+                 WHERE u.counted > 0 AND u.paid_by = {own} GROUP BY u.request)"
         )
     }
+}
+
+/// The tokens of the model calls that the request `r` paid for itself, as SQL. Only forks have answers that others paid
+/// for, so only their rows of `model_usage` are read.
+pub(super) fn own_tokens() -> String {
+    let own = Payer::Own.number();
+    format!(
+        "(CASE WHEN r.forked_from IS NULL THEN r.tokens ELSE r.tokens - coalesce((SELECT sum(u.input + u.output)
+             FROM model_usage u WHERE u.request = r.n AND u.paid_by <> {own}), 0) END)"
+    )
 }
 
 fn values(rows: &[String]) -> String {

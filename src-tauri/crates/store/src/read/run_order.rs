@@ -1,7 +1,8 @@
 //! By what lists of runs are ordered.
 //!
-//! Every order but those by cost, by tags and by origin is that of an index, so a page of a list costs what it shows.
+//! Every order but those by tokens, by cost, by tags and by origin is that of an index, so a page of a list costs what it shows.
 
+use crate::read::run_filter::own_tokens;
 use crate::read::session_order::SessionOrder;
 
 /// By what runs are ordered.
@@ -14,9 +15,9 @@ pub enum RunOrder {
     Started,
     /// How long they took.
     Duration,
-    /// Tokens that models were told and said.
+    /// Tokens that models were told and said in calls that they paid for themselves.
     Tokens,
-    /// What their model calls cost.
+    /// What the model calls cost that they paid for themselves.
     Cost,
     /// Their status, by its stored name.
     Status,
@@ -60,7 +61,7 @@ impl RunOrder {
             RunOrder::Begun => of_session.unwrap_or(SessionOrder::Started).sql(way),
             RunOrder::Started => SessionOrder::Started.sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
-            RunOrder::Tokens => format!("r.tokens {way}, r.n {way}"),
+            RunOrder::Tokens => format!("{} {way}, r.n {way}", own_tokens()),
             RunOrder::Cost => format!("c.trillionths {way} {nulls}, r.n {way}"),
             RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),

@@ -5,7 +5,7 @@ use crate::sql::{Connection, params_from_iter};
 
 use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
-use crate::read::run_filter::{RunFilter, TRILLIONTHS};
+use crate::read::run_filter::{RunFilter, TRILLIONTHS, own_tokens};
 use crate::read::run_order::RunOrder;
 use crate::read::samples::{self, AMONG_SAMPLES, IS_SAMPLE};
 use crate::read::session_order::SessionOrder;
@@ -37,9 +37,10 @@ pub struct RunRow {
     pub words: Option<String>,
     /// Its tags, note and title.
     pub annotated: Annotated,
-    /// Tokens that models were told and said.
+    /// Tokens that models were told and said in calls that it paid for itself.
     pub tokens: u64,
-    /// What it used of each model, without answers that another sample of an experiment paid for.
+    /// What it used of each model in these calls: without those that a fork has in common with its origin, and answers
+    /// that another sample of an experiment paid for.
     pub used: Vec<ModelUsed>,
 }
 
@@ -127,7 +128,7 @@ impl Store {
         self.read(|connection| {
             let mut values = Vec::new();
             let condition = filter.sql(&mut values);
-            let (with, join) = cost(filter, filter.needs_cost(), false);
+            let (with, join) = cost(filter, filter.needs_cost());
             let listed = listed(hides(connection, filter)?);
             let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {condition} AND {listed}");
             let mut statement = connection.prepare_cached(&sql)?;
@@ -143,7 +144,7 @@ impl Store {
             }
             let mut values = Vec::new();
             let condition = filter.sql(&mut values);
-            let (with, join) = cost(filter, filter.needs_cost(), false);
+            let (with, join) = cost(filter, filter.needs_cost());
             let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {AMONG_SAMPLES} AND {condition}");
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
@@ -182,6 +183,14 @@ impl Store {
             let mut statement = connection.prepare_cached(sql)?;
             let rows = statement.query_map((), |row| Ok((row.get(0)?, row.get(1)?)))?;
             Ok(rows.collect::<Result<_, _>>()?)
+        })
+    }
+
+    /// What a request used of each model in calls that it paid for itself.
+    pub fn used(&self, id: &str) -> Result<Vec<ModelUsed>, Error> {
+        self.read(|connection| {
+            let n = annotation::row_of(connection, Subject::Request, id)?;
+            n.map_or(Ok(Vec::new()), |n| used(connection, n))
         })
     }
 
@@ -231,25 +240,22 @@ fn by_day(filter: &RunFilter, hides_samples: bool) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
     let priced = !filter.prices.is_empty();
-    let (with, join) = cost(filter, priced || filter.needs_cost(), true);
+    let (with, join) = cost(filter, priced || filter.needs_cost());
     let cost = if priced { "c.trillionths" } else { "CAST(NULL AS double precision)" };
+    let tokens = own_tokens();
     let left_out = if hides_samples { format!("CASE WHEN {IS_SAMPLE} THEN 1 ELSE 0 END") } else { "0".to_owned() };
-    // What others paid for was not spent here.
-    let own = Payer::Own.number();
-    let with = if with.is_empty() { "WITH".to_owned() } else { format!("{with},") };
     // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
     // towards 0, so times before 1970 are moved above it first.
     let sql = format!(
-        "{with} others (request, tokens) AS MATERIALIZED (
-             SELECT u.request, sum(u.input + u.output) FROM model_usage u WHERE u.paid_by <> {own} GROUP BY u.request)
+        "{with}
          SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
              sum(tokens), sum(trillionths), sum(samples)
          FROM (SELECT quarter, sum(1 - sampled) AS runs, sum(failed * (1 - sampled)) AS failed, sum(tokens) AS tokens,
              sum(trillionths) AS trillionths, sum(sampled) AS samples
              FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter,
                  CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END AS failed,
-                 r.tokens - coalesce(others.tokens, 0) AS tokens, {cost} AS trillionths, {left_out} AS sampled
-                 FROM request r {join} LEFT JOIN others ON others.request = r.n WHERE {condition}) AS one
+                 {tokens} AS tokens, {cost} AS trillionths, {left_out} AS sampled
+                 FROM request r {join} WHERE {condition}) AS one
              GROUP BY quarter) AS quarters
          GROUP BY day ORDER BY min(quarter)"
     );
@@ -257,8 +263,8 @@ fn by_day(filter: &RunFilter, hides_samples: bool) -> (String, Vec<Value>) {
 }
 
 /// The table of costs, and how it is joined, if it is needed.
-fn cost(filter: &RunFilter, is_needed: bool, is_spent: bool) -> (String, &'static str) {
-    if is_needed { (filter.cost_table(is_spent), "LEFT JOIN cost c ON c.request = r.n") } else { (String::new(), "") }
+fn cost(filter: &RunFilter, is_needed: bool) -> (String, &'static str) {
+    if is_needed { (filter.cost_table(), "LEFT JOIN cost c ON c.request = r.n") } else { (String::new(), "") }
 }
 
 /// The order of the session that a query asks for.
@@ -271,7 +277,7 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>, hides_samples: 
     let RunQuery { filter, order, is_descending, limit, offset } = query;
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
-    let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost(), false);
+    let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost());
     let (listed, (tables, joined)) = (listed(hides_samples), order.tables());
     let order = order.sql(*is_descending, of_session);
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
@@ -288,14 +294,25 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>, hides_samples: 
 
 /// The request with this number.
 pub(super) fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
-    let mut statement = connection.prepare_cached(&format!("{COLUMNS}, r.words, r.tokens {FROM} WHERE r.n = ?1"))?;
+    let tokens = own_tokens();
+    let mut statement = connection.prepare_cached(&format!("{COLUMNS}, r.words, {tokens} {FROM} WHERE r.n = ?1"))?;
     let mut rows = statement.query((n,))?;
     let row = rows.next()?.ok_or_else(|| Error::Damaged(format!("there is no request {n}")))?;
+    Ok(RunRow {
+        request: request(row)?,
+        words: row.get(18)?,
+        tokens: row.get(19)?,
+        annotated: annotation::of_row(connection, Subject::Request, n)?,
+        used: used(connection, n)?,
+    })
+}
+
+/// What a request used of each model in calls that it paid for itself.
+fn used(connection: &Connection, n: i64) -> Result<Vec<ModelUsed>, Error> {
     let mut used = connection.prepare_cached(
-        "SELECT model, sum(calls), sum(counted), sum(input), sum(cached), sum(output) FROM model_usage
-         WHERE request = ?1 AND paid_by <> ?2 GROUP BY model",
+        "SELECT model, calls, counted, input, cached, output FROM model_usage WHERE request = ?1 AND paid_by = ?2",
     )?;
-    let used = used.query_map((n, Payer::Sample.number()), |row| {
+    let used = used.query_map((n, Payer::Own.number()), |row| {
         Ok(ModelUsed {
             model: row.get(0)?,
             calls: row.get(1)?,
@@ -305,13 +322,7 @@ pub(super) fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
             output: row.get(5)?,
         })
     })?;
-    Ok(RunRow {
-        request: request(row)?,
-        words: row.get(18)?,
-        tokens: row.get(19)?,
-        annotated: annotation::of_row(connection, Subject::Request, n)?,
-        used: used.collect::<Result<_, _>>()?,
-    })
+    Ok(used.collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]
@@ -344,7 +355,6 @@ mod tests {
             (RunOrder::Begun, "request_by_start"),
             (RunOrder::Started, "request_by_start"),
             (RunOrder::Duration, "request_by_duration"),
-            (RunOrder::Tokens, "request_by_tokens"),
             (RunOrder::Status, "request_by_status"),
             (RunOrder::Flow, "request_by_flow"),
             (RunOrder::Title, "request_by_label"),
