@@ -50,6 +50,7 @@ mod env_secrets;
 mod examples;
 mod fetch;
 mod flows;
+mod fork_facts;
 mod fork_inputs;
 mod fork_replays;
 mod forks;

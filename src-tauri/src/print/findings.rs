@@ -25,9 +25,12 @@ pub(crate) fn writes(writes: &[WriteRow]) -> String {
     table(&["SEQ", "AT (UTC)", "BY", "OPERATION", "VALUE"], &rows)
 }
 
+/// The writer of what a fork was begun with.
+pub(super) const FORK_EDIT: &str = "(the fork's edit)";
+
 /// Who made a change that no block made.
 fn no_block(write: &WriteRow) -> &'static str {
-    if write.operation == "edit" { "(the fork's edit)" } else { "(the request)" }
+    if write.operation == "edit" { FORK_EDIT } else { "(the request)" }
 }
 
 /// One hit a line.

@@ -9,6 +9,7 @@ use runner::{Change, CheckpointRow, Json, StateView};
 use serde_json::Value;
 
 use super::agent::agent;
+use super::findings::FORK_EDIT;
 use super::{counted, cut, short, table, time};
 
 /// As many differences are listed; the others are counted.
@@ -133,7 +134,7 @@ pub(crate) fn changes(changes: &[Change]) -> String {
             vec![
                 sign.to_owned(),
                 format!("{}.{}", owner(change), change.path).trim_end_matches('.').to_owned(),
-                change.by.clone().unwrap_or_default(),
+                if change.is_edit { FORK_EDIT.to_owned() } else { change.by.clone().unwrap_or_default() },
                 values,
             ]
         })

@@ -728,6 +728,8 @@ export type Change = {
 	seq?: number | null,
 	/**  The path of the block that wrote it. */
 	by?: string | null,
+	/**  Whether a fork was begun with it, so that no block wrote it. */
+	isEdit?: boolean,
 };
 
 /**  The latest saved state of one sequencer instance (SEMANTICS §4.8). */
@@ -2669,11 +2671,14 @@ export type RunRow = {
 	tags: string[],
 	/**  What a person noted about it. */
 	note?: string | null,
-	/**  Tokens that models were told and said. */
+	/**
+	 *  Tokens that models were told and said in calls that it paid for itself: without those that a fork has in common
+	 *  with its origin, and answers that another sample of an experiment paid for.
+	 */
 	tokens: number,
 	/**
-	 *  What its model calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it
-	 *  knows none of them. An answer that another sample of an experiment paid for is left out.
+	 *  What these calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it knows
+	 *  none of them.
 	 */
 	costUsd?: number | null,
 	/**  The first words of what it was asked. */

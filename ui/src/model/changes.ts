@@ -25,10 +25,11 @@ function scopeOf({ scope, instanceId }: Change): string {
   return path === 'root' ? scope : `${scope}[${path}]`;
 }
 
-/** One row a difference, named by its scope and place; a note says which block wrote it, and when. */
+/** One row a difference, named by its scope and place; a note says which block or edit wrote it, and when. */
 export const changeRows = (changes: readonly Change[]): ChangeRow[] =>
   changes.map((change, n) => {
-    const note = [change.by && `by ${change.by}`, change.seq && `at #${change.seq}`].filter(Boolean).join(', ');
+    const by = change.isEdit ? "the fork's edit" : change.by;
+    const note = [by && `by ${by}`, change.seq && `at #${change.seq}`].filter(Boolean).join(', ');
     return {
       id: `${n} ${change.scope} ${change.path}`,
       group: change.scope,

@@ -80,6 +80,7 @@ fn row(request: &str, change: &Change, page: Page) -> Row {
     let after = new.as_ref().map_or("nothing", |new| &new.text);
     let by = match (&change.by, change.seq) {
         (Some(by), Some(seq)) => format!(" · by {} at event {seq}", name(by)),
+        (None, Some(seq)) if change.is_edit => format!(" · by the fork's edit at event {seq}"),
         _ => String::new(),
     };
     let text = format!("{} {}: {before} -> {after}{by}", word(&change.kind), name(&place(change)));

@@ -400,6 +400,9 @@ pub struct Change {
     /// The path of the block that wrote it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
+    /// Whether a fork was begun with it, so that no block wrote it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_edit: bool,
 }
 
 impl Change {
@@ -413,6 +416,7 @@ impl Change {
             new: difference.new.map(Json),
             seq: None,
             by: None,
+            is_edit: false,
         }
     }
 }

@@ -62,6 +62,12 @@ test('a change without a writer in this request was made by another one, and is 
   expect(countWords(countsOf(marks))).toBe('~1 1 by other requests');
 });
 
+test("a fork's edit was made by no other request", () => {
+  const marks = marksOf([{ ...change('changed', 'topic', 'a', 'b'), seq: 21, by: null, isEdit: true }]);
+  expect(marks.here.get('topic')).toMatchObject({ isByAnother: false, isEdit: true });
+  expect(countWords(countsOf(marks))).toBe('~1');
+});
+
 test('what is inside of something added was added itself', () => {
   const added = marksOf([{ ...change('added', 'plan'), by: 'root/step:plan' }]);
   const rows = treeOf(value, added, all('plan', 'plan.steps'), false);

@@ -5,7 +5,7 @@ import { above, outline, type Opened, type OutlineRow } from '../../base/outline
 import { formatPath, parsePath } from '../../base/path';
 import { isByAnother } from '../../model/changes';
 
-export type Marked = Pick<Change, 'kind' | 'old' | 'new' | 'by' | 'seq'> & { isByAnother: boolean };
+export type Marked = Pick<Change, 'kind' | 'old' | 'new' | 'by' | 'seq'> & { isByAnother: boolean; isEdit: boolean };
 
 export type TreeRow = OutlineRow & {
   change: Marked | null;
@@ -27,8 +27,8 @@ export type Marks = { here: ReadonlyMap<string, Marked>; gone: ReadonlyMap<strin
 export function marksOf(changes: readonly Change[]): Marks {
   const marks = { here: new Map<string, Marked>(), gone: new Map<string, Marked>() };
   for (const change of changes) {
-    const { path, kind, old, new: now, by, seq } = change;
-    const mark = { kind, old, new: now, by, seq, isByAnother: isByAnother(change) };
+    const { path, kind, old, new: now, by, seq, isEdit = false } = change;
+    const mark = { kind, old, new: now, by, seq, isEdit, isByAnother: isByAnother(change) };
     marks[kind === 'removed' ? 'gone' : 'here'].set(path, mark);
   }
   return marks;

@@ -1,6 +1,6 @@
 //! Everything about one execution of a block.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::effects::EffectKind;
@@ -13,6 +13,7 @@ use engine::views::blocks::{BlockStatus, BlockView, blocks};
 use engine::views::items::items;
 use engine::views::model_requests::Requests;
 use engine::views::spans::{PathNumber, Spans};
+use indexmap::IndexMap;
 use serde_json::{Map, Value, json};
 
 use super::Workspace;
@@ -128,21 +129,7 @@ impl Workspace {
             .collect();
         let gone = rolled_back(events, !row.status.is_terminal());
         let mut changes = Vec::new();
-        let written = |event: &Event| match &event.kind {
-            EventKind::StateChanged { scope, .. } => Some(scope.clone()),
-            _ => None,
-        };
-        let written: HashSet<ScopeKey> = events.iter().filter(own).filter_map(written).collect();
-        let scopes = if written.is_empty() { Vec::new() } else { self.scopes_of(request)? };
-        for scope in scopes.into_iter().filter(|scope| written.contains(scope)) {
-            let writes: Vec<u64> = events
-                .iter()
-                .filter(|event| own(event) && !gone.contains(&event.seq))
-                .filter(
-                    |event| matches!(&event.kind, EventKind::StateChanged { scope: written, .. } if *written == scope),
-                )
-                .map(|event| event.seq)
-                .collect();
+        for (scope, writes) in self.written(request, events.iter().filter(|event| own(event) && !gone.contains(&event.seq)))? {
             let Some(first) = writes.first().copied() else { continue };
             let (from, to) = if scope.kind.is_durable() {
                 // Durable writes come into force together, with the block's last event.
@@ -173,6 +160,33 @@ impl Workspace {
             effects,
             model_calls,
         })
+    }
+
+    /// The scopes of a request that events of its log write to, each with these events, in the order in which the
+    /// request has the scopes.
+    fn written<'e>(
+        &self,
+        request: &str,
+        events: impl Iterator<Item = &'e Event>,
+    ) -> Result<Vec<(ScopeKey, Vec<u64>)>, Fault> {
+        let mut writes: IndexMap<&ScopeKey, Vec<u64>> = IndexMap::new();
+        for event in events {
+            if let EventKind::StateChanged { scope, .. } = &event.kind {
+                writes.entry(scope).or_default().push(event.seq);
+            }
+        }
+        let known = if writes.is_empty() { Vec::new() } else { self.scopes_of(request)? };
+        let order: HashMap<&ScopeKey, usize> = known.iter().enumerate().map(|(at, scope)| (scope, at)).collect();
+        let mut written: IndexMap<ScopeKey, Vec<u64>> = IndexMap::new();
+        for (scope, writes) in writes {
+            let Some(first) = writes.first() else { continue };
+            if let Some(scope) = self.own_scope(scope, request, *first)? {
+                written.entry(scope).or_default().extend(writes);
+            }
+        }
+        let mut written: Vec<(ScopeKey, Vec<u64>)> = written.into_iter().collect();
+        written.sort_by_key(|(scope, _)| (scope.kind, order.get(scope).copied().unwrap_or(usize::MAX)));
+        Ok(written)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use engine::event::Seq;
+use engine::event::{ForkedFrom, Seq};
 use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::diff;
@@ -13,6 +13,7 @@ use store::EventQuery;
 
 use super::instances::{BlockPlace, Stood, is_of_block};
 use super::records::{instance_of, shown};
+use super::writers::Address;
 use super::{At, Workspace};
 use crate::catalogue::STACK;
 use crate::core::fault::Fault;
@@ -176,7 +177,7 @@ impl Workspace {
     }
 
     /// Who wrote each changed place of a scope last between two instants, as `history` tells it. A fork
-    /// has what was before it in common with another request, which knows who wrote that.
+    /// begins with its edits, and has what was before them in common with another request, which knows who wrote that.
     /// `recalled` keeps, for all scopes, what resumes of a request only put in force again.
     fn name_writers(
         &self,
@@ -192,7 +193,7 @@ impl Workspace {
             .collect::<Result<_, _>>()
             .map_err(Fault::internal)?;
         let (mut request, mut scope, mut to) = (request.to_owned(), scope, to);
-        while changes.iter().any(|change| change.by.is_none()) && from < to {
+        while changes.iter().any(|change| change.seq.is_none()) && from < to {
             (request, scope, to) = self.original(&request, scope, to)?;
             let span = (from, to, !self.is_at_rest(&request, to)?);
             if !recalled.contains_key(&request) {
@@ -200,14 +201,40 @@ impl Workspace {
             }
             let again = &recalled[&request];
             let last = self.store.last_writers(&scope, &request, &places, span, again).map_err(Fault::internal)?;
-            for (change, writer) in changes.iter_mut().zip(last).filter(|(change, _)| change.by.is_none()) {
+            for (change, writer) in changes.iter_mut().zip(last).filter(|(change, _)| change.seq.is_none()) {
                 let Some(writer) = writer.filter(|writer| writer.committed > from) else { continue };
                 change.seq = Some(writer.seq);
                 change.by = writer.path.as_ref().map(ToString::to_string);
             }
-            let Some(before) = self.request(&request)?.forked_from else { break };
+            let Some(before) = self.origin_of(&request)? else { break };
+            self.name_edits(&scope, (&request, &before), (from, to), &places, changes)?;
             scope = self.counterpart(&scope, &request, &before.request_id)?;
             (request, to) = (before.request_id, before.seq);
+        }
+        Ok(())
+    }
+
+    /// Names the edits of a fork as what changed places that no block has written since.
+    fn name_edits(
+        &self,
+        scope: &ScopeKey,
+        (fork, before): (&str, &ForkedFrom),
+        (from, to): (u64, u64),
+        places: &[Place],
+        changes: &mut [Change],
+    ) -> Result<(), Fault> {
+        // No edit is of a resource.
+        if scope.kind == ScopeKind::Resource || to <= before.seq || changes.iter().all(|change| change.seq.is_some()) {
+            return Ok(());
+        }
+        let edits = self.edits_of(fork, before, &Address::of(scope))?;
+        for edit in edits.iter().rev().filter(|edit| from < edit.committed && edit.committed <= to) {
+            for (change, place) in changes.iter_mut().zip(places) {
+                if change.seq.is_none() && edit.changes(place) {
+                    change.seq = Some(edit.event.seq);
+                    change.is_edit = true;
+                }
+            }
         }
         Ok(())
     }

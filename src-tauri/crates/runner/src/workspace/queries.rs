@@ -241,6 +241,19 @@ impl Workspace {
         Ok(scope.clone())
     }
 
+    /// The scope of a request that an event of its log means by a scope: events that a fork keeps name those of the
+    /// request that recorded them. `None` if that request has been deleted.
+    pub(super) fn own_scope(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<Option<ScopeKey>, Fault> {
+        let mut recorded = request.to_owned();
+        while let Some(from) = self.request(&recorded)?.forked_from.filter(|from| seq <= from.seq) {
+            if self.store.request(&from.request_id).map_err(Fault::internal)?.is_none() {
+                return Ok(None);
+            }
+            recorded = from.request_id;
+        }
+        self.counterpart(scope, &recorded, request).map(Some)
+    }
+
     /// Sizes and counts of the database.
     pub fn stats(&self) -> Result<Stats, Fault> {
         let stats = self.store.stats().map_err(Fault::internal)?;

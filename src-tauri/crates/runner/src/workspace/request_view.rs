@@ -352,7 +352,7 @@ impl Source for ViewSource<'_> {
     }
 
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault> {
-        let writes = self.workspace.writes_to(self.request, place, "writes:")?;
+        let writes = self.workspace.writes_of_all(self.request, place, "writes:")?;
         Ok(writes.into_iter().filter_map(|write| Some((write.seq, write.by?))).collect())
     }
 

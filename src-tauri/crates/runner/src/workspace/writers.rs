@@ -4,13 +4,14 @@ mod edits;
 
 use std::collections::HashSet;
 
-use engine::event::{Event, EventKind, RequestStatus, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, RequestStatus, Seq};
 use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::place::Place;
 use engine::views::repeated_writes::recalled;
 use store::EventQuery;
 
+use super::instances::is_of_block;
 use super::{At, Workspace};
 use crate::core::fault::Fault;
 use crate::views::{EarlierWrite, Json, WriteRow};
@@ -31,12 +32,13 @@ pub(super) struct Address {
 
 impl Workspace {
     /// The operations of a request that changed a place, in the order they came into force; durable
-    /// writes do so when a block's end commits them. Of a fork also its edits. `address` is `SCOPE.PATH`.
+    /// writes do so when a block's end commits them. Of a fork also its edits, and what the blocks wrote that it keeps.
+    /// `address` is `SCOPE.PATH`.
     pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
         if let Some(rows) = self.writes_of_calls(request, address)? {
             return Ok(rows);
         }
-        let mut rows = self.writes_to(request, address, "--path ")?;
+        let mut rows = self.writes_of_all(request, address, "--path ")?;
         let edits = self.edits_to(request, &Address::parse(&self.address_in(request, address)?, "--path ")?)?;
         if !edits.is_empty() {
             rows.extend(edits);
@@ -46,6 +48,33 @@ impl Workspace {
     }
 
     /// As [`history`](Self::history), without the edits of forks; `named` precedes the address where it was given.
+    pub(super) fn writes_of_all(&self, request: &str, address: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
+        let own = self.writes_to(request, address, named)?;
+        // The records of a fork are copies, whose changes begin with the fork.
+        if !Address::parse(&self.address_in(request, address)?, named)?.kind.is_durable() {
+            return Ok(own);
+        }
+        let mut kept = Vec::new();
+        let (mut request, mut until) = (request.to_owned(), Seq::MAX);
+        while let Some(from) = self.origin_of(&request)? {
+            until = until.min(from.seq);
+            let writes = self.writes_to(&from.request_id, address, named)?;
+            kept.extend(writes.into_iter().filter(|write| write.committed <= until));
+            request = from.request_id;
+        }
+        kept.sort_by_key(|write| write.committed);
+        kept.extend(own);
+        Ok(kept)
+    }
+
+    /// Where a fork leaves its request, if that is still there.
+    pub(super) fn origin_of(&self, request: &str) -> Result<Option<ForkedFrom>, Fault> {
+        let Some(from) = self.request(request)?.forked_from else { return Ok(None) };
+        Ok(self.store.request(&from.request_id).map_err(Fault::internal)?.map(|_| from))
+    }
+
+    /// As [`writes_of_all`](Self::writes_of_all); of durable records only what the request itself wrote, so a fork
+    /// without what it keeps.
     pub(super) fn writes_to(&self, request: &str, text: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
         let address =
             Address::parse(&self.address_in(request, text)?, named).map_err(|fault| self.with_names(request, fault))?;
@@ -111,7 +140,7 @@ impl Workspace {
         if let Some(from) = &row.forked_from {
             let until = from.seq.min(seq);
             let history = self.history(&from.request_id, address)?;
-            let last = history.into_iter().rfind(|write| write.seq <= until && is_left(write));
+            let last = history.into_iter().rfind(|write| write.committed <= until && is_left(write));
             return match last {
                 Some(write) => self.earlier(&from.request_id, write).map(Some),
                 None => self.left_before(&from.request_id, address, until, is_left),
@@ -231,6 +260,13 @@ impl Address {
         };
         let place = Place::parse(rest).map_err(wrong)?;
         Ok(Address { kind, block, place })
+    }
+
+    /// The whole state of a scope.
+    pub(super) fn of(scope: &ScopeKey) -> Address {
+        let owner = StateOwner::parse(&scope.id).filter(|_| is_of_block(scope));
+        let block = owner.map(|owner| owner.instance.path.to_owned());
+        Address { kind: scope.kind, block, place: Place::default() }
     }
 
     pub(super) fn names(&self, scope: &ScopeKey) -> bool {

@@ -3,10 +3,11 @@
 //! An edit of shared memory is an event of its own. One of a durable record is part of the first state that the fork
 //! gives its copy.
 
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, Seq};
 use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
+use engine::views::place::Place;
 use store::EventQuery;
 
 use super::{Address, EDIT};
@@ -14,24 +15,65 @@ use crate::core::fault::Fault;
 use crate::views::{Json, WriteRow};
 use crate::workspace::Workspace;
 
+/// An edit of a fork, with what a state held before and after it.
+pub(in crate::workspace) struct StateEdit {
+    /// The event that records it.
+    pub(in crate::workspace) event: Event,
+    /// The event with which it took effect.
+    pub(in crate::workspace) committed: Seq,
+    old: State,
+    new: State,
+}
+
+impl StateEdit {
+    /// Whether it changed a place.
+    pub(in crate::workspace) fn changes(&self, place: &Place) -> bool {
+        place.find(&self.old) != place.find(&self.new)
+    }
+
+    fn row(&self, place: &Place) -> Option<WriteRow> {
+        let (old, new) = (place.find(&self.old), place.find(&self.new));
+        (old != new).then(|| WriteRow {
+            seq: self.event.seq,
+            committed: self.committed,
+            by: None,
+            operation: EDIT.to_owned(),
+            old: old.map(Json),
+            new: new.map(Json),
+            at: self.event.at,
+        })
+    }
+}
+
 impl Workspace {
     /// What a fork's edits changed at a place, and those of the forks that it comes from. Empty if the request is none.
     pub(super) fn edits_to(&self, request: &str, address: &Address) -> Result<Vec<WriteRow>, Fault> {
         let mut rows = Vec::new();
         let (mut request, mut until) = (request.to_owned(), Seq::MAX);
-        while let Some(from) = self.request(&request)?.forked_from {
-            if address.kind.is_durable() {
-                rows.extend(self.first_states(&request, &from.request_id, from.seq, address)?);
+        while let Some(from) = self.origin_of(&request)? {
+            if !address.kind.is_durable() && !self.keeps(&request, from.seq)? {
                 break;
             }
-            if !self.keeps(&request, from.seq)? {
-                break;
-            }
-            let edits = self.edits_of_memory(&request, &from.request_id, from.seq, address)?;
-            rows.extend(edits.into_iter().filter(|row| row.seq <= until));
+            let edits = self.edits_of(&request, &from, address)?;
+            let edits = edits.iter().filter_map(|edit| edit.row(&address.place));
+            rows.extend(edits.filter(|row| row.seq <= until));
             (request, until) = (from.request_id, until.min(from.seq));
         }
         Ok(rows)
+    }
+
+    /// The edits that a fork began with, of the state that an address is in, oldest first.
+    pub(in crate::workspace) fn edits_of(
+        &self,
+        fork: &str,
+        from: &ForkedFrom,
+        address: &Address,
+    ) -> Result<Vec<StateEdit>, Fault> {
+        let (parent, forked_at) = (from.request_id.as_str(), from.seq);
+        if address.kind.is_durable() {
+            return Ok(self.first_state(fork, parent, forked_at, address.kind)?.into_iter().collect());
+        }
+        self.edits_of_memory(fork, parent, forked_at, address)
     }
 
     /// Edits of the state of the request, or of a sequencer or block. They take effect with the state that the fork
@@ -42,57 +84,54 @@ impl Workspace {
         parent: &str,
         forked_at: Seq,
         address: &Address,
-    ) -> Result<Vec<WriteRow>, Fault> {
-        let edits = self.events_since(fork, forked_at, "state_edited")?;
-        let is_meant = |event: &&Event| match &event.kind {
+    ) -> Result<Vec<StateEdit>, Fault> {
+        let mut edits = self.events_since(fork, forked_at, "state_edited")?;
+        edits.retain(|event| match &event.kind {
             EventKind::StateEdited { of, .. } => address.is_of(of.as_deref()),
             _ => false,
-        };
-        let mut edits = edits.iter().filter(is_meant).peekable();
-        if edits.peek().is_none() {
+        });
+        if edits.is_empty() {
             return Ok(Vec::new());
         }
         let Some(scope) = self.shared_scope(parent, forked_at, address)? else { return Ok(Vec::new()) };
         let mut state = (*self.record_at(&scope, parent, forked_at)?.state).clone();
         let begun = self.events_since(fork, forked_at, "state_initialized")?;
-        let mut rows = Vec::new();
+        let mut found = Vec::new();
         for edit in edits {
             let EventKind::StateEdited { of, operation } = &edit.kind else { continue };
-            let old = address.place.find(&state);
+            let old = state.clone();
             operation.apply(&mut state);
-            let new = address.place.find(&state);
             let is_begin = |event: &&Event| {
                 event.seq > edit.seq && event.path.as_deref() == of.as_deref() && has_kind(event, address.kind)
             };
             let committed = begun.iter().find(is_begin).map_or(edit.seq, |event| event.seq);
-            rows.extend(row(edit, committed, old, new));
+            found.push(StateEdit { event: edit, committed, old, new: state.clone() });
         }
-        Ok(rows)
+        Ok(found)
     }
 
-    /// The edits of a durable record: in what its first state in the fork differs from what the other request had.
-    fn first_states(
+    /// The first state that a fork gave its copy of a record, beside what the other request had.
+    fn first_state(
         &self,
         fork: &str,
         parent: &str,
         forked_at: Seq,
-        address: &Address,
-    ) -> Result<Vec<WriteRow>, Fault> {
+        kind: ScopeKind,
+    ) -> Result<Option<StateEdit>, Fault> {
         let begun = self.events_since(fork, forked_at, "state_initialized")?;
-        let is_first = |event: &&Event| event.path.is_none() && has_kind(event, address.kind);
-        let Some(first) = begun.iter().find(is_first) else { return Ok(Vec::new()) };
-        let EventKind::StateInitialized { scope, state, .. } = &first.kind else { return Ok(Vec::new()) };
+        let is_first = |event: &Event| event.path.is_none() && has_kind(event, kind);
+        let Some(first) = begun.into_iter().find(is_first) else { return Ok(None) };
+        let EventKind::StateInitialized { scope, state, .. } = &first.kind else { return Ok(None) };
         let had = match self.counterpart(scope, fork, parent).and_then(|had| self.record_at(&had, parent, forked_at)) {
             Ok(had) => had,
-            // The other request may have been deleted.
-            Err(Fault::NotFound { .. }) => return Ok(Vec::new()),
+            // A request that the other one was forked from may have been deleted.
+            Err(Fault::NotFound { .. }) => return Ok(None),
             Err(fault) => return Err(fault),
         };
-        let state = State::from(state.as_object().cloned().unwrap_or_default());
-        let (old, new) = (address.place.find(&had.state), address.place.find(&state));
+        let (old, new) = ((*had.state).clone(), State::from(state.as_object().cloned().unwrap_or_default()));
         let commits = self.events_since(fork, first.seq, "committed")?;
         let committed = commits.first().map_or(first.seq, |event| event.seq);
-        Ok(row(first, committed, old, new).into_iter().collect())
+        Ok(Some(StateEdit { event: first, committed, old, new }))
     }
 
     /// The state of the other request that a fork's edits change: of several executions of a block the newest counts.
@@ -131,21 +170,4 @@ impl Address {
 
 fn has_kind(event: &Event, kind: ScopeKind) -> bool {
     matches!(&event.kind, EventKind::StateInitialized { scope, .. } if scope.kind == kind)
-}
-
-fn row(
-    event: &Event,
-    committed: Seq,
-    old: Option<serde_json::Value>,
-    new: Option<serde_json::Value>,
-) -> Option<WriteRow> {
-    (old != new).then(|| WriteRow {
-        seq: event.seq,
-        committed,
-        by: None,
-        operation: EDIT.to_owned(),
-        old: old.map(Json),
-        new: new.map(Json),
-        at: event.at,
-    })
 }

@@ -119,7 +119,7 @@ impl<'e> BlockLogs<'e> {
             "span": span_of(self.first, own),
             "keptBy": self.resumes.kept_by(block),
             "items": items.into_iter().map(item).collect::<Vec<Value>>(),
-            "writes": self.writes(block, own),
+            "writes": self.writes(workspace, block, own)?,
             "logs": logs.collect::<Vec<Value>>(),
             "asked": self.asked.get(path),
             "effects": effects,
@@ -136,11 +136,23 @@ impl<'e> BlockLogs<'e> {
     }
 
     /// The scopes that a block wrote to: which, between which events what it wrote came into force, and its last write.
-    fn writes(&self, block: &BlockView<'_>, own: &[&Event]) -> Vec<Value> {
+    fn writes(&self, workspace: &Workspace, block: &BlockView<'_>, own: &[&Event]) -> Result<Vec<Value>, Fault> {
         let mut writes: Vec<(usize, bool, Seq, Seq)> = Vec::new();
+        // What a fork keeps names the scopes of its request.
+        let mut kept: HashMap<&ScopeKey, Option<usize>> = HashMap::new();
         for event in own.iter().filter(|event| !self.rolled_back.contains(&event.seq)) {
             let EventKind::StateChanged { scope, .. } = &event.kind else { continue };
-            let Some(at) = self.scopes.get(scope).copied() else { continue };
+            let at = match (self.scopes.get(scope), kept.get(scope)) {
+                (Some(at), _) => Some(*at),
+                (None, Some(at)) => *at,
+                (None, None) => {
+                    let own = workspace.own_scope(scope, &self.row.id, event.seq)?;
+                    let at = own.and_then(|own| self.scopes.get(&own).copied());
+                    kept.insert(scope, at);
+                    at
+                }
+            };
+            let Some(at) = at else { continue };
             match writes.iter_mut().find(|(known, ..)| *known == at) {
                 Some((_, _, _, last)) => *last = event.seq,
                 None => writes.push((at, scope.kind.is_durable(), event.seq, event.seq)),
@@ -154,6 +166,6 @@ impl<'e> BlockLogs<'e> {
                 if is_durable { (block.seq_end.map_or(first, |end| end - 1), end) } else { (first - 1, last) };
             json!([at, from, to, last])
         };
-        writes.into_iter().map(write).collect()
+        Ok(writes.into_iter().map(write).collect())
     }
 }

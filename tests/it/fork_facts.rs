@@ -1,0 +1,115 @@
+//! What is said of a fork: who wrote what it shows, what it spent, and how long it took.
+
+use serde_json::{Value, json};
+use tests::bench::Place;
+
+const FLOW: &str = r#"
+const load = handler({ name: "load", execute: async (input, ctx) => {
+  await ctx.session.patchState({ last: { amount: input, note: "paid" } });
+  await ctx.session.incState({ count: 1 });
+  await ctx.sequencer.patchState({ seen: true });
+  await ctx.request.patchState({ loaded: true });
+  return input;
+} });
+const calc = handler({ name: "calc", execute: async (input, ctx) => {
+  await ctx.session.patchState({ total: ctx.session.state.last.amount * 2 });
+  return input;
+} });
+const go = sequencer({ name: "go", inputSchema: z.any(), stateSchema: z.object({ seen: z.boolean().default(false) }) });
+export default defineFlow({
+  kind: "main",
+  session: { stateSchema: z.object({
+    last: z.object({ amount: z.number(), note: z.string() }).default({ amount: 0, note: "none" }),
+    count: z.number().default(0), total: z.number().default(0),
+  }) },
+  actions: { go: { block: go.step(load).step(calc) } },
+});
+"#;
+
+const LOAD: &str = "root/step:load";
+
+fn ran() -> Place {
+    let place = Place::with_flow(FLOW);
+    for (request, input) in [("earlier", 150), ("r", 200)] {
+        let line = format!("run main go --user ada --session s --request {request} --input {input}");
+        assert_eq!(place.ask(&line).code, Some(0), "{request}");
+    }
+    place
+}
+
+fn fork(place: &Place, line: &str) -> String {
+    let answer = place.ask(&format!("fork {line}"));
+    assert_eq!(answer.code, Some(0), "{answer}");
+    answer.json()["requestId"].as_str().expect("an id").to_owned()
+}
+
+fn list(value: &Value) -> &Vec<Value> {
+    value.as_array().expect("a list")
+}
+
+/// Their scopes are those of the request that a fork keeps them from.
+#[test]
+fn kept_blocks_of_a_fork_wrote_what_they_wrote() {
+    let place = ran();
+    let first = fork(&place, "r --at root/step:load");
+    let second = fork(&place, &format!("{first} --at root/step:load"));
+    let changes = |request: &str| -> Vec<Value> {
+        let block = place.get(&format!("block {request} {LOAD}"));
+        let plain = |one: &Value| json!([one["scope"], one["path"], one["old"], one["new"], one["by"], one["seq"]]);
+        list(&block["changes"]).iter().map(plain).collect()
+    };
+    let writers = |request: &str, path: &str| -> Vec<Value> {
+        let rows = place.get(&format!("history {request} --path {path}"));
+        list(&rows).iter().map(|row| json!([row["by"], row["operation"], row["old"], row["new"], row["seq"]])).collect()
+    };
+    assert!(changes("r").iter().any(|one| one[1] == "count"), "{:?}", changes("r"));
+    for fork in [&first, &second] {
+        assert_eq!(changes(fork), changes("r"), "{fork}");
+        for path in ["session.count", "session.last.amount", "request.loaded", "sequencer[root].seen"] {
+            assert_eq!(writers(fork, path), writers("r", path), "{fork} {path}");
+        }
+        let text = place.run(&["block", fork, LOAD]).stdout;
+        assert!(text.contains("State changes"), "{text}");
+    }
+    // The request that wrote before the fork's own has written there, too.
+    assert_eq!(writers(&first, "session.count"), [json!([LOAD, "increment", 1, 2, writers("r", "session.count")[0][4]])]);
+    // What the request wrote after the fork left it is none of the fork's.
+    let total = writers("r", "session.total");
+    let own = writers(&first, "session.total");
+    assert_eq!((total.len(), own.len()), (1, 1));
+    assert_ne!(total[0][4], own[0][4]);
+}
+
+/// The writer of the other request was named for what the fork's edit had put there.
+#[test]
+fn a_difference_names_the_edit_of_a_fork() {
+    let place = ran();
+    let first = fork(&place, r#"r --at root/step:load --set session.last={"amount":60,"note":"paid"}"#);
+    let from = place.get(&format!("show {first}"))["request"]["forkedFrom"]["seq"].as_u64().expect("a number");
+    let amount = |line: &str| -> Value {
+        let changes = place.get(&format!("diff {line}"));
+        let found = list(&changes).iter().find(|one| one["path"] == "last.amount").cloned();
+        found.unwrap_or_else(|| panic!("{changes:#}"))
+    };
+    let again = fork(&place, &format!("{first} --at root/step:load"));
+    for line in [format!("{first} --from 1"), format!("{first} --from {from}"), format!("{again} --from 1")] {
+        let change = amount(&line);
+        assert_eq!((&change["new"], &change["isEdit"]), (&json!(60), &json!(true)), "{line}: {change}");
+        assert_eq!(change["by"], json!(null), "{line}: {change}");
+        assert!(change["seq"].as_u64().is_some_and(|seq| seq > from), "{line}: {change}");
+    }
+    // Other places of the record, and the same place before the edit, keep their writers.
+    let before = amount(&format!("{first} --from 1 --to {from}"));
+    assert_eq!((&before["by"], &before["new"], &before["isEdit"]), (&json!(LOAD), &json!(200), &json!(null)));
+    let changes = place.get(&format!("diff {first} --from 1"));
+    let count = list(&changes).iter().find(|one| one["path"] == "count").expect("it changed");
+    assert_eq!(count["by"], LOAD, "{count}");
+    let text = place.run(&["diff", &first, "--from", "1"]).stdout;
+    assert!(text.lines().any(|line| line.contains("last.amount") && line.contains("(the fork's edit)")), "{text}");
+    let history = place.get(&format!("history {again} --path session.last.amount"));
+    let by: Vec<String> =
+        list(&history).iter().map(|row| format!("{} {}", row["operation"].as_str().unwrap_or(""), row["new"])).collect();
+    assert_eq!(by.last().map(String::as_str), Some("edit 60"), "{history:#}");
+    let why = place.get(&format!("why {first} --value session.last.amount"));
+    assert!(why.to_string().contains("\"edit\""), "{why:#}");
+}
