@@ -854,7 +854,10 @@ export type ComparedSide = {
 	promptTokens: number,
 	/**  Tokens that models said. */
 	completionTokens: number,
-	/**  Milliseconds from the beginning of its first block to the end of its last one. */
+	/**
+	 *  Milliseconds from the beginning of its first block to the end of its last one, without the time between a fork
+	 *  and its origin. The request's row says how long the request took.
+	 */
 	lengthMs: number,
 };
 

@@ -29,11 +29,12 @@ test('a gap of a block counts once, also if the pause of a fork lies in it', () 
   expect(workedMs({ startedAt: 1_000 })).toBeNull();
 });
 
-test('only a fork has a pause, between its last event of the original and its first own', async () => {
-  const times: Record<number, number> = { 30: 1_300, 31: 701_300 };
+test('only a fork has a pause, between its last event of the original and its beginning', async () => {
+  const times: Record<number, number> = { 30: 1_300, 31: 701_350 };
   const timeOf = async (seq: number) => times[seq] ?? null;
-  expect(await pauseOf(30, timeOf)).toEqual({ from: 1_300, to: 701_300 });
-  expect(await pauseOf(null, timeOf)).toBeNull();
-  expect(await pauseOf(31, timeOf)).toBeNull();
-  expect(await pauseOf(30, () => Promise.reject(new Error('closed')))).toBeNull();
+  const forked = (seq: number) => ({ forkedFrom: { requestId: 'r', seq }, startedAt: 701_300 });
+  expect(await pauseOf(forked(30), timeOf)).toEqual({ from: 1_300, to: 701_300 });
+  expect(await pauseOf({ startedAt: 701_300 }, timeOf)).toBeNull();
+  expect(await pauseOf(forked(32), timeOf)).toBeNull();
+  expect(await pauseOf(forked(30), () => Promise.reject(new Error('closed')))).toBeNull();
 });

@@ -1,6 +1,6 @@
 // How long after the start of a request things happened. A fork begins with events of the request that it left: those
 // lie before its start, and the time between leaving that request and starting counts for nothing.
-import type { ViewRow } from '../host/host';
+import type { RequestRow, ViewRow } from '../host/host';
 
 export type Pause = { from: number; to: number };
 
@@ -28,12 +28,13 @@ export function tookWithout(pause: Pause | null, from: number, to: number, gaps:
 export const workedMs = ({ startedAt, durationMs, gaps }: Pick<ViewRow, 'startedAt' | 'durationMs' | 'gaps'>) =>
   durationMs == null ? null : Math.max(0, tookWithout(null, startedAt, startedAt + durationMs, gaps ?? []));
 
-/** The pause of a request that is a fork; null for any other, and if its events do not tell. */
+/** The pause of a request that is a fork, up to when that began: lists count its time from then, too. Null for any other
+ * request, and if its events do not tell. */
 export async function pauseOf(
-  forkedAt: number | null | undefined,
+  { forkedFrom, startedAt }: Pick<RequestRow, 'forkedFrom' | 'startedAt'>,
   timeOf: (seq: number) => Promise<number | null>,
 ): Promise<Pause | null> {
-  if (!forkedAt) return null;
-  const [from, to] = await Promise.all([timeOf(forkedAt), timeOf(forkedAt + 1)]).catch(() => [null, null]);
-  return from != null && to != null && to > from ? { from, to } : null;
+  if (!forkedFrom?.seq) return null;
+  const from = await timeOf(forkedFrom.seq).catch(() => null);
+  return from !== null && startedAt > from ? { from, to: startedAt } : null;
 }

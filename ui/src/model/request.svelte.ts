@@ -203,7 +203,7 @@ export class OpenRequest {
       if (round !== this.#round) return this.#close(head.view);
       const { wanted } = this.filtering;
       const { rows, filtered } = await arrange(this.host, head.view, this.#folds, wanted);
-      const pause = await pauseOf(head.request.forkedFrom?.seq, (seq) => this.host.viewTimeOf(head.view, seq));
+      const pause = await pauseOf(head.request, (seq) => this.host.viewTimeOf(head.view, seq));
       if (round !== this.#round) return this.#close(head.view);
       this.#view = head.view;
       Object.assign(this, { start: head.start, words: head.words, pause, opened: head, fault: null });

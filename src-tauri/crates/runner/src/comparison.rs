@@ -69,13 +69,9 @@ impl Comparison {
         self.differing.get(row).copied()
     }
 
-    /// Both sides as a whole. A request took as long as lists say; of a replay nothing is known but its blocks.
+    /// Both sides as a whole.
     pub(crate) fn sides(&self, left: RequestRow, right: RequestRow) -> (ComparedSide, ComparedSide) {
-        let (mut left, mut right) = (self.left.summary(left), self.right.summary(right));
-        for side in [&mut left, &mut right].into_iter().filter(|_| self.replay.is_none()) {
-            side.length_ms = side.request.duration_ms.unwrap_or(side.length_ms);
-        }
-        (left, right)
+        (self.left.summary(left), self.right.summary(right))
     }
 
     /// The requests of both sides; of a replay both are one.

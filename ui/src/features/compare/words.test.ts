@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ComparedBlock, ComparedRow } from '../../host/host';
-import { executionOf, differsIn, longer, more, namesOf, signOf, titleOf } from './words';
+import { executionOf, differsIn, longer, more, namesOf, signOf, titleOf, tookOf } from './words';
 
 const block = (fields: Partial<ComparedBlock>): ComparedBlock => ({
   instanceId: 'r:root:0',
@@ -65,4 +65,9 @@ test('turns and entries of a list are told apart by their index and their words'
   expect(titleOf(entry)).toBe('price [1] Red chair');
   expect(titleOf(row({ path: 'root/loop[2]/step:ask', name: 'ask' }))).toBe('ask [2]');
   expect(namesOf(row({ path: 'root/step:plan', name: 'plan', words: 'x' })).words).toBe('');
+});
+
+test('a side took as long as lists say, whatever its blocks cover', () => {
+  expect(tookOf({ request: { durationMs: 51 }, lengthMs: 307 })).toBe(51);
+  expect(tookOf({ request: {}, lengthMs: 307 })).toBe(307);
 });

@@ -3,12 +3,17 @@ import { thousands } from '../../base/thousands';
 import { plural } from '../../base/json';
 import { duration } from '../../base/time';
 import { isRecord } from '../../base/json';
-import type { ComparedBlock, ComparedRow, ComparisonHead, Replay } from '../../host/host';
+import type { ComparedBlock, ComparedRow, ComparedSide, ComparisonHead, Replay } from '../../host/host';
 import { labelOf, nameOf, turnOf } from '../../model/row-name';
 import { lookOf } from '../../model/status';
 import { valueChanges } from '../../base/value-changes';
 
 type Divergence = NonNullable<Replay['divergence']>;
+
+/** How long a side took, as lists say; until it has ended, how long its blocks did. */
+export const tookOf = ({ request, lengthMs }: Pick<ComparedSide, 'lengthMs'> & {
+  request: Pick<ComparedSide['request'], 'durationMs'>;
+}): number => request.durationMs ?? lengthMs;
 
 /** How the blocks of a row are called, and what tells a turn from the others: its index and its words. */
 export function namesOf({ path, name, words }: ComparedRow): { name: string; turn: string; words: string } {

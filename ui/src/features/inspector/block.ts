@@ -1,6 +1,7 @@
 // A row of the timeline as the head of the inspector shows it, until the block itself was read.
 import type { BlockRow, ViewRow } from '../../host/host';
-import { workedMs } from '../../model/pause';
+import type { BlockAt } from '../../model/instant';
+import { tookWithout, workedMs, type Pause } from '../../model/pause';
 
 /** Null for a group of blocks, which is none itself. */
 export function blockOf(row: ViewRow): BlockRow | null {
@@ -17,6 +18,7 @@ export function blockOf(row: ViewRow): BlockRow | null {
     status: status ?? 'running',
     startedAt,
     durationMs: workedMs(row),
+    gaps: row.gaps,
     memoized,
     seqStart,
     seqEnd,
@@ -24,4 +26,11 @@ export function blockOf(row: ViewRow): BlockRow | null {
     items,
     error,
   };
+}
+
+/** How long a block took, or had run by a time; without its gaps and the pause of a fork. Null if nothing tells. */
+export function tookBy(block: BlockRow, then: BlockAt | null, time: number | null, pause: Pause | null): number | null {
+  if (!then?.begun) return null;
+  if (then.isFinal && block.durationMs != null) return block.durationMs;
+  return time === null ? null : Math.max(0, tookWithout(pause, block.startedAt, time, block.gaps ?? []));
 }

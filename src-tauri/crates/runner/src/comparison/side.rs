@@ -53,11 +53,17 @@ impl Side {
         self.spans.get(index).end.is_some_and(|end| end != SpanEnd::Stopped)
     }
 
-    /// A fork from an event on, which began at a time: the time between is no part of how long it took.
+    /// A fork from an event on, which began at a time: the time between is no part of how long it took. Blocks that the
+    /// fork took up leave out the same time, so what is in them is drawn inside of them.
     pub(crate) fn forked(mut self, seq: Seq, began_at: i64) -> Side {
-        let ends = |span: &Span| span.finished_at().filter(|_| span.seq_end <= seq).unwrap_or(span.started_at);
-        let left = self.spans.iter().filter(|span| span.seq_start <= seq).map(ends).max();
-        self.gap = left.map(|left| (seq, (began_at - left).max(0)));
+        let runs = (0..self.spans.len() as SpanIndex).flat_map(|index| self.spans.earlier_runs(index));
+        let taken_up = runs.filter(|run| run.resumed > seq).min_by_key(|run| run.resumed);
+        let gap = taken_up.map(|run| run.resumed_at - run.until).or_else(|| {
+            let ends = |span: &Span| span.finished_at().filter(|_| span.seq_end <= seq).unwrap_or(span.started_at);
+            let left = self.spans.iter().filter(|span| span.seq_start <= seq).map(ends).max();
+            left.map(|left| began_at - left)
+        });
+        self.gap = gap.map(|gap| (seq, gap.max(0)));
         self
     }
 

@@ -219,3 +219,31 @@ fn the_time_before_a_fork_is_no_part_of_it() {
         (0..3).map(|index| side.block(index, "p")).map(|block| (block.started_ms, block.duration_ms)).collect();
     assert_eq!(times, [(0, Some(35)), (5, Some(5)), (10, Some(20))]);
 }
+
+/// The chain that a fork took up ended before the block in it began.
+#[test]
+fn a_block_of_a_fork_is_inside_of_the_chain_that_the_fork_took_up() {
+    let mut spans = Spans::default();
+    spans.names_mut().number("block");
+    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent, replaces_failed: false };
+    let finish = Fact::Finished { end: SpanEnd::Completed, is_memoized: false, is_caught: false };
+    let hour = 3_600_000;
+    // The fork begins at the hour, and takes the chain up 100 ms later.
+    let told = [
+        (1, 0, Some(0), begin(None)),
+        (2, 5, Some(1), begin(Some((0, 0)))),
+        (3, 10, Some(1), finish.clone()),
+        (4, hour + 90, None, Fact::RequestResumed),
+        (5, hour + 100, Some(0), Fact::WentOn),
+        (6, hour + 110, Some(2), begin(Some((0, 0)))),
+        (7, hour + 130, Some(2), finish.clone()),
+        (8, hour + 135, Some(0), finish),
+    ];
+    for (seq, at, path, fact) in told {
+        spans.push(SpanEvent { seq, at, path, attempt: 0, fact });
+    }
+    let side = Side::new("r", RequestStatus::Completed, spans, Digests::default()).forked(3, hour);
+    let times: Vec<_> =
+        (0..3).map(|index| side.block(index, "p")).map(|block| (block.started_ms, block.duration_ms)).collect();
+    assert_eq!(times, [(0, Some(45)), (5, Some(5)), (20, Some(20))]);
+}

@@ -61,7 +61,8 @@ pub struct ComparedSide {
     pub prompt_tokens: u64,
     /// Tokens that models said.
     pub completion_tokens: u64,
-    /// Milliseconds from the beginning of its first block to the end of its last one.
+    /// Milliseconds from the beginning of its first block to the end of its last one, without the time between a fork
+    /// and its origin. The request's row says how long the request took.
     pub length_ms: i64,
 }
 

@@ -91,6 +91,7 @@ impl Workspace {
         let sides = [&recorded, &events].map(|events| (spans_of(events, &mut number), digests_of(events)));
         let diverged = replay.divergence.as_ref().map(|divergence| number(&divergence.path));
         let [left, mut right] = sides.map(|(spans, digests)| Side::new(request, row.status, spans, digests));
+        let left = of_fork(left, &row);
         if let Some(path) = diverged {
             right = right.diverged(path);
         }
@@ -103,11 +104,7 @@ impl Workspace {
         let mut spans = Spans::default();
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
         let digests = self.store.digests(&row.id).map_err(Fault::internal)?;
-        let side = Side::new(&row.id, row.status, spans, digests);
-        Ok(match &row.forked_from {
-            Some(from) => side.forked(from.seq, row.started_at),
-            None => side,
-        })
+        Ok(of_fork(Side::new(&row.id, row.status, spans, digests), row))
     }
 
     fn keep_open(&self, opened: Opened, rows: (RequestRow, RequestRow)) -> Result<ComparisonHead, Fault> {
@@ -218,6 +215,14 @@ impl Workspace {
             }
         }
         Ok(())
+    }
+}
+
+/// A side, with where it leaves its origin if it is a fork.
+fn of_fork(side: Side, row: &RequestRow) -> Side {
+    match &row.forked_from {
+        Some(from) => side.forked(from.seq, row.started_at),
+        None => side,
     }
 }
 
