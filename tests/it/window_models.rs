@@ -89,7 +89,7 @@ fn what_a_resume_would_do_is_said_before() {
     let answer = place.ask("run main go --user ada --session s --request r1 --mock=mock.json");
     assert_eq!(answer.code, Some(3), "{answer}");
     let window = open(&place, "r1", &[]);
-    window.wait_for_text(&hook("resume-plan"), "Resume: reuse 1, continue 1, re-run 1, no model calls");
+    window.wait_for_text(&hook("resume-plan"), "Resume: reuse 1, continue 1, re-run 1, plus any blocks that never ran");
     window.click(&hook("resume-plan"));
     window.wait_for_text(&hook("plan-from-log"), "1");
     window.wait_for_text(&hook("plan-goes-on"), "1");

@@ -1,6 +1,6 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
-import type { BlockDetail, Host, PlanRow, RunOptions, Workspace as Info } from '../host/host';
+import type { BlockDetail, Host, RunOptions, Workspace as Info } from '../host/host';
 import { HOME, type Place, type Tab } from '../place';
 import { openNewest, selectCause } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
@@ -19,7 +19,7 @@ import { heed } from './notices';
 import { restoreLook } from './look';
 import { rememberPlace, reopen } from './reopen';
 import { OpenRequest } from './request.svelte';
-import { isResumable, planAhead, type PlanQuestion } from './plan';
+import { isResumable, planAhead, type Ahead, type PlanQuestion } from './plan';
 import { ShownTime } from './shown-time.svelte';
 import { stateAt, type Instant, type StateAt } from './state-at';
 import { SessionRequests } from './requests.svelte';
@@ -46,7 +46,7 @@ export class AppModel {
   readonly tick: LatestQuery<Selection, BlockDetail>;
   readonly items: ItemPages;
   /** What a resume of the open request would do. */
-  readonly ahead: LatestQuery<PlanQuestion, PlanRow>;
+  readonly ahead: LatestQuery<PlanQuestion, Ahead | null>;
   readonly requests: SessionRequests;
   readonly runs: Runs;
   readonly verification: Verification;
@@ -220,7 +220,7 @@ export class AppModel {
     void selectCause(this);
     this.requests.open(row.sessionId);
     this.watches.open(row.flow);
-    if (isResumable(row) && !this.host.isCopy) this.ahead.ask({ request: id, seq: row.lastSeq });
+    if (isResumable(row) && !this.host.isCopy) this.ahead.ask({ request: id, seq: row.lastSeq, status: row.status });
     else if (this.ahead.question) this.ahead.clear();
     const { cursor: seq, selected: block } = this;
     this.time.look();

@@ -54,6 +54,9 @@ test('an answer with data begins with what is asked about', () => {
   const call = { toolCalls: [{ toolName: 'pay', args: { amount: 45 } }] };
   expect(proposedData({ data: call })).toEqual({ amount: 45 });
   expect(proposedData({ data: { amount: 30, to: 'Ada' } })).toEqual({ amount: 30, to: 'Ada' });
+  // An edited Call is checked anew, so it names its tool and its scopes.
+  const whole = { _tool: 'pay', amount: 10, _scopes: ['account'] };
+  expect(proposedData({ data: { call: whole, scoped: [], role: 'x' } })).toEqual(whole);
   const two = { toolCalls: [...call.toolCalls, { toolName: 'send', args: {} }] };
   expect(proposedData({ data: two })).toBeUndefined();
 });

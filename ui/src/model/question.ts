@@ -20,8 +20,11 @@ export function callsOf({ data }: Pick<SuspensionRow, 'data'>): Call[] {
   return [{ name: call._tool, args }];
 }
 
-/** What an answer with data begins with: the arguments of the call that waits, or what the question is about. */
+/** What an answer with data begins with: the arguments of the call that waits, a whole Call with its tool and how it is
+ * made, or what the question is about. */
 export function proposedData(asked: Pick<SuspensionRow, 'data'>): unknown {
+  if (isRecord(asked.data) && isRecord(asked.data.call) && typeof asked.data.call._tool === 'string')
+    return asked.data.call;
   const calls = callsOf(asked);
   if (calls.length === 1) return calls[0]?.args;
   return calls.length === 0 ? asked.data : undefined;

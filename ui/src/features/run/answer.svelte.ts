@@ -36,6 +36,19 @@ export class Answer {
     return reply === 'submit' && this.free.trim() ? JSON.parse(this.free) : undefined;
   }
 
+  /** The answer that the first button would send as it is typed; null while that is not complete. */
+  get supposed(): ResumeOptions | null {
+    const { allow, id } = this.question;
+    const reply = allow.includes('approve') ? 'approve' : allow.includes('submit') ? 'submit' : null;
+    if (!reply || (this.draft && (this.draft.problems.length > 0 || this.draft.rawProblem))) return null;
+    try {
+      const data = this.#given(reply);
+      return { suspension: id, reply, ...(data !== undefined && { data }) };
+    } catch {
+      return null;
+    }
+  }
+
   async give(reply: Reply): Promise<void> {
     const { draft } = this;
     if (this.busy) return;
