@@ -134,6 +134,21 @@ export default defineFlow({ kind: 'main', session: { stateSchema: z.object({ n: 
   actions: { steps: { block: sequencer({ name: 's' }).tap(before).step(ask) }, beside: { block: sequencer({ name: 'p' }).parallel({ ask, other }) } } });
 ";
 
+/// The block that asked and those around it were shown as abandoned, although the request waits.
+fn waits_again(place: &Place, name: &str) {
+    let shown = place.get(&format!("show {name}"));
+    let blocks = shown["blocks"].as_array().expect("a list");
+    let newest = |path: &dyn Fn(&str) -> bool| {
+        let there = blocks.iter().filter(|block| block["path"].as_str().is_some_and(path));
+        there.max_by_key(|block| block["attempt"].as_u64()).map(|block| block["status"].clone())
+    };
+    assert_eq!(newest(&|path| path == "root"), Some(json!("suspended")), "{shown:#}");
+    assert_eq!(newest(&|path| path.ends_with("ask")), Some(json!("suspended")), "{shown:#}");
+    assert_eq!(place.get(&format!("block {name} root"))["block"]["status"], "suspended", "{name}");
+    let text = place.run(&["show", name]).stdout;
+    assert!(!text.contains("abandoned"), "{text}");
+}
+
 #[test]
 fn a_refused_answer_leaves_a_replay_as_it_was() {
     let place = Place::with_flow(STEPS);
@@ -143,6 +158,7 @@ fn a_refused_answer_leaves_a_replay_as_it_was() {
         for _ in 0..2 {
             assert_eq!(answered(&place, name, r#"{"amount":500}"#).code, Some(2), "{name}");
             is_identical(&place, name);
+            waits_again(&place, name);
         }
         assert_eq!(answered(&place, name, r#"{"amount":5}"#).code, Some(0), "{name}");
         is_identical(&place, name);

@@ -72,7 +72,10 @@ fn kept_blocks_of_a_fork_wrote_what_they_wrote() {
         assert!(text.contains("State changes"), "{text}");
     }
     // The request that wrote before the fork's own has written there, too.
-    assert_eq!(writers(&first, "session.count"), [json!([LOAD, "increment", 1, 2, writers("r", "session.count")[0][4]])]);
+    assert_eq!(
+        writers(&first, "session.count"),
+        [json!([LOAD, "increment", 1, 2, writers("r", "session.count")[0][4]])]
+    );
     // What the request wrote after the fork left it is none of the fork's.
     let total = writers("r", "session.total");
     let own = writers(&first, "session.total");
@@ -107,9 +110,29 @@ fn a_difference_names_the_edit_of_a_fork() {
     let text = place.run(&["diff", &first, "--from", "1"]).stdout;
     assert!(text.lines().any(|line| line.contains("last.amount") && line.contains("(the fork's edit)")), "{text}");
     let history = place.get(&format!("history {again} --path session.last.amount"));
-    let by: Vec<String> =
-        list(&history).iter().map(|row| format!("{} {}", row["operation"].as_str().unwrap_or(""), row["new"])).collect();
+    let by: Vec<String> = list(&history)
+        .iter()
+        .map(|row| format!("{} {}", row["operation"].as_str().unwrap_or(""), row["new"]))
+        .collect();
     assert_eq!(by.last().map(String::as_str), Some("edit 60"), "{history:#}");
     let why = place.get(&format!("why {first} --value session.last.amount"));
     assert!(why.to_string().contains("\"edit\""), "{why:#}");
+}
+
+/// A place that is misspelt was set without a word, and nothing read it.
+#[test]
+fn the_plan_of_a_fork_names_what_no_schema_declares() {
+    let place = ran();
+    let plan = |set: &str| -> Value {
+        let answer = place.run(&["fork", "r", "--at", LOAD, "--set", set, "--plan", "--json"]);
+        assert_eq!(answer.code, Some(0), "{answer}");
+        answer.json()["undeclared"].clone()
+    };
+    assert_eq!(plan("session.nothere.deep=\"x\""), json!(["session.nothere.deep"]));
+    assert_eq!(plan("session.total=5"), json!(null));
+    assert_eq!(plan("session.last.amount=5"), json!(null));
+    // The flow has no schema of the request's state, so any field of it may be meant.
+    assert_eq!(plan("request.other=5"), json!(null));
+    let text = place.run(&["fork", "r", "--at", LOAD, "--set", "session.nothere=1", "--plan"]).stdout;
+    assert!(text.contains("declared by no schema of the flow:\n  session.nothere"), "{text}");
 }

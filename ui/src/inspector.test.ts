@@ -130,6 +130,8 @@ test('editors of a fork begin with what was there, and say so until it is change
   await fireEvent.click(await screen.findByTestId('fork-input'));
   const value = () => screen.getByTestId('fork-value') as HTMLTextAreaElement;
   await waitFor(() => expect(JSON.parse(value().value)).toMatchObject([{ title: 'Habitat' }, {}, {}]));
+  // The plan stays in view below editors of any length.
+  expect(within(screen.getByTestId('sheet-foot')).getByTestId('plan')).toBeTruthy();
   // An edit makes the other one void; what is unchanged makes room for it.
   expect(screen.getByTestId('fork-output')).toBeTruthy();
   expect(screen.getByTestId('fork-note').textContent).toContain('unchanged');

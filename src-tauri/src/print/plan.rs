@@ -45,6 +45,9 @@ pub(crate) fn plan(plan: &PlanRow) -> String {
         let drift = |text: &String| cut(text.strip_prefix("drift: ").unwrap_or(text));
         text.push_str(&list("drift:", plan.drift.iter().map(drift)));
     }
+    if !plan.undeclared.is_empty() {
+        text.push_str(&list("set, and declared by no schema of the flow:", plan.undeclared.iter().cloned()));
+    }
     text.push_str(match plan.error {
         Some(_) => "it cannot go on like this\n",
         None => "blocks that have never run are not counted, nor the models they ask\n",

@@ -2337,6 +2337,8 @@ export type PlanRow = {
 	new?: string[],
 	/**  Differences between the code of today and the log that a resume accepts, as its `drift` events say them. */
 	drift?: string[],
+	/**  The places that a fork sets and that no schema of the flow declares: nothing may read them. */
+	undeclared?: string[],
 };
 
 /**  What to print, and of which requests. */

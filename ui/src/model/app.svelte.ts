@@ -9,7 +9,7 @@ import { askFocus } from './focus-details';
 import { CulpritSearch } from './culprit.svelte';
 import { EventPages } from './events.svelte';
 import { Experiments } from './experiments.svelte';
-import { instantShown, lastShown, seqShown, type Known } from './instant-shown';
+import { instantShown, lastShown, seqShown, spanOf, type Known } from './instant-shown';
 import { readFor } from './item-notes';
 import { ItemPages } from './items.svelte';
 import { Faults } from './faults.svelte';
@@ -243,7 +243,6 @@ export class AppModel {
   #blockOf(block: string) {
     const [row, read] = [this.request.rows.find(block), this.detail.answer?.block];
     const known = read?.instanceId === block ? read : null;
-    // A row as of an instant before its end does not say when it ended.
-    return row?.seqEnd == null ? (known ?? row ?? null) : row;
+    return spanOf(row, known, this.request.live && this.route.place.seq === null);
   }
 }

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { NOWHERE } from '../place';
-import { instantShown, lastShown, seqShown } from './instant-shown';
+import { instantShown, lastShown, seqShown, spanOf } from './instant-shown';
 
 const known = { seq: 90, start: 2, live: false, root: 'r:root:0', block: { seqStart: 10, seqEnd: 30 } };
 const place = (more = {}) => ({ ...NOWHERE, request: 'r', block: 'r:root/step:a:0', ...more });
@@ -34,4 +34,16 @@ test('the last event is shown though a block is selected that ended before', () 
   expect(lastShown(place(), { ...known, live: true })).toEqual({ seq: null, block: null });
   expect(lastShown(place({ block: 'r:root:0' }), known)).toEqual({ seq: 90, block: 'r:root:0' });
   expect(lastShown(place({ block: null, seq: 5 }), known)).toEqual({ seq: null, block: null });
+});
+
+test('a block that ends again tells of its newest end', () => {
+  const read = { seqStart: 19, seqEnd: 30 };
+  const row = (status: string, seqEnd: number | null) => ({ seqStart: 19, seqEnd, status });
+  // It goes on: what was read of it is of before.
+  expect(spanOf(row('running', null), read, true)?.seqEnd).toBeNull();
+  expect(spanOf(row('suspended', 40), read, true)?.seqEnd).toBe(40);
+  // A row as of an earlier instant knows no end.
+  expect(spanOf(row('running', null), read, false)?.seqEnd).toBe(30);
+  expect(spanOf(undefined, read, true)?.seqEnd).toBe(30);
+  expect(spanOf(undefined, null, true)).toBeNull();
 });

@@ -13,6 +13,17 @@ export type Known = {
   block: Span | null;
 };
 
+/** What says when a selected block ended: its row; or what was read of it, if the row is as of an instant before its
+ * end. What was read of a block that goes on now, after a resume, tells of an earlier end. */
+export function spanOf<R extends Span & { status: string | null }, B>(
+  row: R | undefined,
+  read: B | null,
+  isNow: boolean,
+): R | B | null {
+  if (!row || (row.seqEnd == null && !(isNow && row.status === 'running'))) return read ?? row ?? null;
+  return row;
+}
+
 /** The selected block, if its end is what is shown: no event was chosen, and it ended. */
 function endedBlock({ seq, block: selected }: Place, { block }: Known) {
   if (seq !== null || selected === null || block?.seqEnd == null) return null;

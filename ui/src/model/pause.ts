@@ -28,8 +28,8 @@ export function tookWithout(pause: Pause | null, from: number, to: number, gaps:
 export const workedMs = ({ startedAt, durationMs, gaps }: Pick<ViewRow, 'startedAt' | 'durationMs' | 'gaps'>) =>
   durationMs == null ? null : Math.max(0, tookWithout(null, startedAt, startedAt + durationMs, gaps ?? []));
 
-/** The pause of a request that is a fork, up to when that began: lists count its time from then, too. Null for any other
- * request, and if its events do not tell. */
+/** The pause of a request that is a fork, up to when that began: lists count its time from then, too. Null for any
+ * other request, and if its events do not tell. */
 export async function pauseOf(
   { forkedFrom, startedAt }: Pick<RequestRow, 'forkedFrom' | 'startedAt'>,
   timeOf: (seq: number) => Promise<number | null>,

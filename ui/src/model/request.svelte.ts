@@ -229,6 +229,7 @@ export class OpenRequest {
       else if (this.#isEntering) this.#early.set(update.view, update);
     }
     await this.rows.settled();
+    if (updates.some(({ view }) => view === this.#view)) this.onadvance(); // The rows may tell of later ends.
     await this.host.viewAck(batch).catch(() => {});
   }
 

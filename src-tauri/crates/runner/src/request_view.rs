@@ -163,8 +163,9 @@ impl RequestView {
         source: &impl Source,
         extend: impl FnOnce(&mut Spans) -> Result<bool, Fault>,
     ) -> Result<(), Fault> {
+        let has_waited = self.spans.is_waiting();
         let is_live = extend(&mut self.spans)?;
-        let is_other = self.is_live != is_live;
+        let is_other = self.is_live != is_live || self.spans.is_waiting() != has_waited;
         if is_other {
             (self.is_live, self.changed) = (is_live, None);
         }

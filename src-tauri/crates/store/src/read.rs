@@ -26,5 +26,6 @@ pub(crate) mod state_rollbacks;
 pub(crate) mod state_steps;
 pub(crate) mod states;
 pub(crate) mod stats;
+pub(crate) mod used_models;
 pub(crate) mod whole_log;
 pub(crate) mod writes;

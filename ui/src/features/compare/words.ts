@@ -11,7 +11,10 @@ import { valueChanges } from '../../base/value-changes';
 type Divergence = NonNullable<Replay['divergence']>;
 
 /** How long a side took, as lists say; until it has ended, how long its blocks did. */
-export const tookOf = ({ request, lengthMs }: Pick<ComparedSide, 'lengthMs'> & {
+export const tookOf = ({
+  request,
+  lengthMs,
+}: Pick<ComparedSide, 'lengthMs'> & {
   request: Pick<ComparedSide['request'], 'durationMs'>;
 }): number => request.durationMs ?? lengthMs;
 

@@ -81,6 +81,8 @@ pub struct Spans {
     revoked: Vec<(SpanIndex, u32)>,
     /// The events that ended calls of models, and whose they were.
     model_calls: Vec<(Seq, SpanIndex)>,
+    /// Whether the request waits for an answer.
+    waits: bool,
     /// The newest event taken in.
     last: Seq,
 }

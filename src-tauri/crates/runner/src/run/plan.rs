@@ -9,11 +9,12 @@ use std::sync::Arc;
 use engine::abort::Abort;
 use engine::error::FlowError;
 use engine::event::Event;
+use engine::flow::{Declaration, Flow};
 use engine::log::{AppendError, AppendMode, Lease, Log, NoteKind, Record, RequestEvents};
 use engine::memory_log::MemoryLog;
 use engine::plan::Plan;
 use engine::request::{PriorRun, Run, StartRequest};
-use engine::scope::ScopeKey;
+use engine::scope::{ScopeKey, ScopeKind};
 use futures_channel::oneshot;
 use serde_json::Value;
 use store::Store;
@@ -36,12 +37,31 @@ pub(crate) struct PlanInput {
     pub(crate) before: PriorEvents,
     /// All that the request did, also what a fork leaves out.
     pub(crate) recorded: Arc<Vec<Event>>,
+    /// What a fork sets.
+    pub(crate) set: Vec<SetField>,
     pub(crate) store: Arc<Store>,
 }
 
-/// Makes a plan on a thread of its own. The error is why the request could not go on: its code, or the answer, does
-/// not fit the log.
-pub(crate) fn plan(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowError>), Fault> {
+/// A field of a declared state that a fork sets.
+#[derive(Clone, Debug)]
+pub(crate) struct SetField {
+    /// The place, as it was written.
+    pub(crate) text: String,
+    pub(crate) scope: ScopeKind,
+    pub(crate) field: String,
+}
+
+/// A plan, and what else was found out.
+pub(crate) struct PlanResult {
+    pub(crate) plan: Plan,
+    /// Why the request could not go on: its code, or the answer, does not fit the log.
+    pub(crate) error: Option<FlowError>,
+    /// The places that a fork sets and no schema of the flow declares.
+    pub(crate) undeclared: Vec<String>,
+}
+
+/// Makes a plan on a thread of its own.
+pub(crate) fn plan(workspace: &Path, input: PlanInput) -> Result<PlanResult, Fault> {
     std::thread::scope(|scope| {
         let thread = std::thread::Builder::new().name("plan".to_owned()).stack_size(STACK);
         let thread = thread.spawn_scoped(scope, || carry_out(workspace, input))?;
@@ -49,12 +69,13 @@ pub(crate) fn plan(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<F
     })
 }
 
-fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowError>), Fault> {
-    let PlanInput { loaded_flow, config, mut asked, mut before, recorded, store } = input;
+fn carry_out(workspace: &Path, input: PlanInput) -> Result<PlanResult, Fault> {
+    let PlanInput { loaded_flow, config, mut asked, mut before, recorded, set, store } = input;
     let _flow = FlowOnThread::on_this_thread(&loaded_flow.end_record);
     let load_time = live(&before.events, config.flow_env()).with_zone(asked.time_zone.clone());
     let mut loaded = load(workspace, &loaded_flow, config.script_limits(), load_time)?;
     let flow = prepare(&mut loaded, &mut asked, &before)?;
+    let undeclared = undeclared(&set, &flow);
     if let Some(opening) = before.opening.take() {
         before.events = Arc::new(begun_as_part(&before.events, opening(&asked, &flow)?));
     }
@@ -86,7 +107,20 @@ fn carry_out(workspace: &Path, input: PlanInput) -> Result<(Plan, Option<FlowErr
     let last = before.events.last().map_or(0, |event| event.seq);
     let planned: Vec<Event> = log.memory.events(&request).into_iter().filter(|event| event.seq > last).collect();
     let error = ended.error.filter(|error| error.parks_request());
-    Ok((run.plan(&recorded, &planned), error))
+    Ok(PlanResult { plan: run.plan(&recorded, &planned), error, undeclared })
+}
+
+/// The places whose field no schema of the flow knows, although it has schemas of that state.
+fn undeclared(set: &[SetField], flow: &Flow) -> Vec<String> {
+    let is_undeclared = |set: &&SetField| {
+        let mut schemas = flow.declarations.iter().filter(|declared| declared.scope == set.scope).peekable();
+        schemas.peek().is_some()
+            && !schemas.any(|Declaration { schema, .. }| {
+                let fields = schema.fields();
+                schema.is_open() || fields.is_none_or(|fields| fields.iter().any(|known| known.name == set.field))
+            })
+    };
+    set.iter().filter(is_undeclared).map(|set| set.text.clone()).collect()
 }
 
 /// The log of a plan: its own writes in memory, on top of what is stored.

@@ -47,6 +47,9 @@ pub struct PlanRow {
     /// Differences between the code of today and the log that a resume accepts, as its `drift` events say them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub drift: Vec<String>,
+    /// The places that a fork sets and that no schema of the flow declares: nothing may read them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undeclared: Vec<String>,
 }
 
 /// A block that runs again, or goes on.

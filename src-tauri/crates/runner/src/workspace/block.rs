@@ -129,7 +129,9 @@ impl Workspace {
             .collect();
         let gone = rolled_back(events, !row.status.is_terminal());
         let mut changes = Vec::new();
-        for (scope, writes) in self.written(request, events.iter().filter(|event| own(event) && !gone.contains(&event.seq)))? {
+        for (scope, writes) in
+            self.written(request, events.iter().filter(|event| own(event) && !gone.contains(&event.seq)))?
+        {
             let Some(first) = writes.first().copied() else { continue };
             let (from, to) = if scope.kind.is_durable() {
                 // Durable writes come into force together, with the block's last event.

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use engine::event::{Event, EventKind, Seq};
+use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::views::Events;
 use engine::views::spans::{PathNumber, Spans};
 
@@ -103,6 +103,7 @@ impl Workspace {
     fn side(&self, row: &RequestRow) -> Result<Side, Fault> {
         let mut spans = Spans::default();
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
+        spans.set_waiting(row.status == RequestStatus::Suspended);
         let digests = self.store.digests(&row.id).map_err(Fault::internal)?;
         Ok(of_fork(Side::new(&row.id, row.status, spans, digests), row))
     }

@@ -26,6 +26,7 @@ use super::{At, Mock, Workspace, new_request};
 use crate::catalogue::LoadedFlow;
 use crate::core::fault::Fault;
 use crate::models::mock_script::MockScript;
+use crate::run::plan::SetField;
 use crate::run::{Opening, PriorEvents, Running};
 use draft::{Draft, started};
 use edits::{InputOf, Set, Shared, Whose};
@@ -55,6 +56,14 @@ impl Workspace {
         self.check_writable()?;
         let (next, _) = self.forking(request, at, edits, mock)?;
         self.begin_next(next)
+    }
+
+    /// The fields of declared states that edits set, of those that can be read as such.
+    pub(super) fn set_fields(&self, request: &str, edits: &Edits) -> Vec<SetField> {
+        let field = |(text, value): &(String, Value)| {
+            Set::parse(&self.address_in(request, text).ok()?, value.clone(), "").ok()?.field()
+        };
+        edits.set.iter().filter_map(field).collect()
     }
 
     /// What a fork runs, and the last event that it has in common with its request.

@@ -12,7 +12,7 @@ use engine::views::uncertain_effects::may_have_happened;
 use super::resume::Next;
 use super::{At, Edits, Mock, Resolution, Workspace};
 use crate::core::fault::Fault;
-use crate::run::plan::{PlanInput, plan};
+use crate::run::plan::{PlanInput, PlanResult, SetField, plan};
 use crate::views::{AgainRow, ErrorInfo, MayHaveHappened, PlanRow};
 
 impl Workspace {
@@ -21,28 +21,30 @@ impl Workspace {
     pub fn plan_resume(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<PlanRow, Fault> {
         let next = self.resuming(request, mock, given)?;
         let recorded = next.before.events.clone();
-        self.plan_of(next, recorded, Seq::MAX)
+        self.plan_of(next, recorded, Seq::MAX, Vec::new())
     }
 
     /// What [`retry`](Self::retry) will do. Writes nothing, and runs no block.
     pub fn plan_retry(&self, request: &str, mock: &Mock) -> Result<PlanRow, Fault> {
         let (next, recorded) = self.retrying(request, mock)?;
-        self.plan_of(next, Arc::new(recorded), Seq::MAX)
+        self.plan_of(next, Arc::new(recorded), Seq::MAX, Vec::new())
     }
 
     /// What [`fork`](Self::fork) will do. Writes nothing, and runs no block.
     pub fn plan_fork(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<PlanRow, Fault> {
+        let set = self.set_fields(request, &edits);
         let (next, leaves) = self.forking(request, at, edits, mock)?;
         let recorded = next.before.events.clone();
-        self.plan_of(next, recorded, leaves)
+        self.plan_of(next, recorded, leaves, set)
     }
 
-    fn plan_of(&self, next: Next, recorded: Arc<Vec<Event>>, until: Seq) -> Result<PlanRow, Fault> {
+    fn plan_of(&self, next: Next, recorded: Arc<Vec<Event>>, until: Seq, set: Vec<SetField>) -> Result<PlanRow, Fault> {
         let Next { loaded_flow, asked, before, .. } = next;
         let common = &recorded[..recorded.partition_point(|event| event.seq <= until)];
         let may_have_happened = may_have_happened(common).iter().map(MayHaveHappened::from).collect();
         let (config, store) = (self.config.clone(), self.store.clone());
-        let (plan, error) = plan(&self.dir, PlanInput { loaded_flow, config, asked, before, recorded, store })?;
+        let input = PlanInput { loaded_flow, config, asked, before, recorded, set, store };
+        let PlanResult { plan, error, undeclared } = plan(&self.dir, input)?;
         let row = |block: &RunsAgain| AgainRow {
             path: block.path.to_string(),
             goes_on: block.goes_on,
@@ -67,6 +69,7 @@ impl Workspace {
             orphaned: paths(&plan.orphaned),
             new: paths(&plan.new),
             drift: plan.drift,
+            undeclared,
         })
     }
 }

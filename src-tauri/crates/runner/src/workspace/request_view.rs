@@ -263,6 +263,7 @@ impl Workspace {
             view.advance(&source, |spans| {
                 self.store.extend_spans(request, spans).map_err(Fault::internal)?;
                 let found = row.insert(self.request(request)?);
+                spans.set_waiting(found.status == RequestStatus::Suspended);
                 Ok(!found.status.is_terminal())
             })?;
             // A row that is newer than the spans may tell of an end that they do not have yet.

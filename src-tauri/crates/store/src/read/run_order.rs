@@ -1,6 +1,7 @@
 //! By what lists of runs are ordered.
 //!
-//! Every order but those by tokens, by cost, by tags and by origin is that of an index, so a page of a list costs what it shows.
+//! Every order but those by tokens, by cost, by tags and by origin is that of an index, so a page of a list costs what
+//! it shows.
 
 use crate::read::run_filter::own_tokens;
 use crate::read::session_order::SessionOrder;

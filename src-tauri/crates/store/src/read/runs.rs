@@ -9,9 +9,9 @@ use crate::read::run_filter::{RunFilter, TRILLIONTHS, own_tokens};
 use crate::read::run_order::RunOrder;
 use crate::read::samples::{self, AMONG_SAMPLES, IS_SAMPLE};
 use crate::read::session_order::SessionOrder;
+use crate::read::used_models::{ModelUsed, used};
 use crate::row::annotation::{self, Annotated, Subject};
 use crate::row::error::Error;
-use crate::row::model_usage::Payer;
 
 /// Selects runs.
 #[derive(Clone, Debug, Default)]
@@ -42,23 +42,6 @@ pub struct RunRow {
     /// What it used of each model in these calls: without those that a fork has in common with its origin, and answers
     /// that another sample of an experiment paid for.
     pub used: Vec<ModelUsed>,
-}
-
-/// What a request used of one model, in tokens.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModelUsed {
-    /// The number of the model.
-    pub model: i64,
-    /// How many calls.
-    pub calls: u64,
-    /// How many of them say what they used.
-    pub counted: u64,
-    /// What the model was told.
-    pub input: u64,
-    /// What of it was in the provider's cache.
-    pub cached: u64,
-    /// What the model said.
-    pub output: u64,
 }
 
 /// A model that was called.
@@ -186,14 +169,6 @@ impl Store {
         })
     }
 
-    /// What a request used of each model in calls that it paid for itself.
-    pub fn used(&self, id: &str) -> Result<Vec<ModelUsed>, Error> {
-        self.read(|connection| {
-            let n = annotation::row_of(connection, Subject::Request, id)?;
-            n.map_or(Ok(Vec::new()), |n| used(connection, n))
-        })
-    }
-
     /// The models that were called.
     pub fn models(&self) -> Result<Vec<ModelName>, Error> {
         self.read(|connection| {
@@ -305,24 +280,6 @@ pub(super) fn run(connection: &Connection, n: i64) -> Result<RunRow, Error> {
         annotated: annotation::of_row(connection, Subject::Request, n)?,
         used: used(connection, n)?,
     })
-}
-
-/// What a request used of each model in calls that it paid for itself.
-fn used(connection: &Connection, n: i64) -> Result<Vec<ModelUsed>, Error> {
-    let mut used = connection.prepare_cached(
-        "SELECT model, calls, counted, input, cached, output FROM model_usage WHERE request = ?1 AND paid_by = ?2",
-    )?;
-    let used = used.query_map((n, Payer::Own.number()), |row| {
-        Ok(ModelUsed {
-            model: row.get(0)?,
-            calls: row.get(1)?,
-            counted: row.get(2)?,
-            input: row.get(3)?,
-            cached: row.get(4)?,
-            output: row.get(5)?,
-        })
-    })?;
-    Ok(used.collect::<Result<_, _>>()?)
 }
 
 #[cfg(test)]

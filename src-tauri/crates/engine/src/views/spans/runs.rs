@@ -136,12 +136,31 @@ impl Spans {
         let start = run.checked_sub(1).map_or(span.seq_start, |before| earlier[before].resumed);
         let (end, seq_end) = earlier.get(run).map_or((span.end, span.seq_end), |run| (run.end, run.seq_end));
         if let Some(end) = end.filter(|_| seq_end <= at) {
-            return Some(end.status());
+            let is_newest = run == earlier.len() && end == SpanEnd::Abandoned;
+            return Some(if is_newest && self.waits_again(index) { BlockStatus::Suspended } else { end.status() });
         }
         let is_cut = self.has_resumed_since(start, at)
             || self.ends.iter().any(|end| (start..=at).contains(end) && !is_live)
             || (at >= self.last && !is_live);
         Some(if is_cut { BlockStatus::Abandoned } else { BlockStatus::Running })
+    }
+
+    /// Says whether the request waits for an answer now: no fact does.
+    pub fn set_waiting(&mut self, waits: bool) {
+        self.waits = waits;
+    }
+
+    /// Whether the request waits for an answer.
+    pub fn is_waiting(&self) -> bool {
+        self.waits
+    }
+
+    /// Whether a span without effect waits all the same: an answer was refused, and the question stays.
+    fn waits_again(&self, index: SpanIndex) -> bool {
+        let span = self.get(index);
+        self.waits
+            && self.resumes.last().is_none_or(|resumed| *resumed < span.seq_end)
+            && self.find(span.path, span.attempt + 1).is_none()
     }
 
     /// Until when a span ran that has no end, as far as the log tells: its request ended, or its process did.

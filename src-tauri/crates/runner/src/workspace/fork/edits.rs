@@ -14,6 +14,7 @@ use engine::views::place::Place;
 use serde_json::{Map, Value};
 
 use crate::core::fault::Fault;
+use crate::run::plan::SetField;
 use crate::workspace::At;
 
 /// What a fork changes.
@@ -122,6 +123,16 @@ impl Set {
             return Err(wrong("name a field, like session.topic"));
         }
         Ok(Set { text: text.to_owned(), whose, place, value })
+    }
+
+    /// The field of a declared state that it changes. The states of blocks are declared by their blocks.
+    pub(super) fn field(&self) -> Option<SetField> {
+        let scope = match &self.whose {
+            Whose::Durable(kind) => *kind,
+            Whose::Request => ScopeKind::Request,
+            Whose::Block(_) => return None,
+        };
+        Some(SetField { text: self.text.clone(), scope, field: self.place.field()?.to_owned() })
     }
 
     /// Shared memory can be changed where it is made again: after a step, in a block around it.
