@@ -1,5 +1,5 @@
-//! What requests used of models in calls that they paid for themselves: without those that a fork has in common with its
-//! origin, and answers that another sample of an experiment paid for.
+//! What requests used of models in calls that they paid for themselves: without those that a fork has in common with
+//! its origin, and answers that another sample of an experiment paid for.
 
 use crate::Store;
 use crate::row::annotation::{self, Subject};
