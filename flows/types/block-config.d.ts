@@ -116,6 +116,8 @@ export interface BlockConfig<I, RawI, Raw, OIn, O, D extends AnySurroundings, Ct
   /** Hears of a failure and cannot change it. A suspension is none. */
   onErrored?: (error: Error, ctx: Ctx) => unknown;
   retry?: RetryPolicy;
+  /** Where a generator has the block as a tool: how long one call may take, 0 for as long as it takes. */
+  timeoutMs?: number;
   /** What to do about a failure when no further retry follows. */
   rescue?: readonly RescueHandler[];
   /** Keeps the block's own execution record out of the session. What it emits is not affected. */

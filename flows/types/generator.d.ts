@@ -60,7 +60,7 @@ export interface RepairConfig {
   mode?: "auto" | "fail" | "rescue";
   maxAttempts?: number;
   /** Whether a model may be asked, at last, to put the reply into shape, and which one. */
-  coerce?: boolean | { model?: string };
+  coerce?: boolean | { model?: Dynamic<ModelChoice, any, any> };
 }
 
 /** Searching the web, where the model's provider offers it. */

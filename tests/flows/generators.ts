@@ -12,6 +12,7 @@ const add = handler({ name: "add", description: "Adds two numbers", inputSchema:
 const slow = handler({ name: "slow", inputSchema: z.object({ ms: z.number() }), execute: async ({ ms }, ctx) => { await pause(ms); await ctx.session.pushState("order", ms); return ms; } });
 const broken = handler({ name: "broken", description: "Breaks", execute: () => { throw new FlowError("the tool broke", { code: "tool_broke" }); } });
 const answer = z.object({ city: z.string(), people: z.number() });
+const mender = { modelId: "mender", generate: async () => ({ text: '{"city":"Rome","people":4}' }) };
 const named = (name: string) => handler({ name, execute: () => name });
 const place = handler({ name: "place", description: "Finds a place", execute: () => ({ lat: 1, lon: 2 }) }).mapModelOutput((output: any) => `at ${output.lat}, ${output.lon}`);
 const helper = bot("helper", { user: (input: any) => input.topic, inputSchema: z.object({ topic: z.string() }), description: "Helps" });
@@ -55,6 +56,10 @@ export default defineFlow({
     repairOff: { block: bot("repairOff", { outputSchema: answer, repair: { mode: "fail" } }) },
     coerceOff: { block: bot("coerceOff", { outputSchema: answer, repair: { coerce: false } }) },
     coerceOther: { block: bot("coerceOther", { outputSchema: answer, repair: { coerce: { model: "repairer" } } }) },
+    coerceModel: { block: bot("coerceModel", { outputSchema: answer, repair: { coerce: { model: mender } } }) },
+    coerceChosen: { block: bot("coerceChosen", { outputSchema: answer, repair: { coerce: { model: (input: any, ctx: any) => (input.own ? mender : `${input.model}-${ctx.session.state.stage}`) } } }) },
+    coerceThrows: { block: bot("coerceThrows", { outputSchema: answer, repair: { coerce: { model: () => { throw new Error("no model"); } } } }) },
+    hasty: { block: bot("hasty", { tools: [handler({ name: "hasty-tool", timeoutMs: 10, execute: async () => { await pause(400); } })] }) },
     repairOwn: { block: bot("repairOwn", { outputSchema: answer, repairOutput: (candidate: any) => ({ city: candidate.town, people: 1 }) }) },
     repairRescued: { block: bot("repairRescued", { outputSchema: answer, repair: { mode: "rescue" } }).rescue([{ block: handler({ name: "default", execute: (error: any) => ({ name: error.name, phase: error.details?.phase, raw: error.details?.rawOutput }) }) }]) },
     completed: { block: sequencer({ name: "outer" }).step(bot("completed", { onCompleted: async (output: any, ctx: any, meta: any) => { await ctx.session.patchState({ stage: `${output} by ${meta?.model?.requested ?? meta?.model?.actual}` }); } })).map((_out, ctx) => ctx.session.state.stage) },

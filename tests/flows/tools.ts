@@ -8,6 +8,9 @@ import { z } from "zod";
 const pause = async (ms: number) => { await new Promise<void>((done) => { setTimeout(() => done(), ms); }); };
 const wait = handler({ name: "wait", inputSchema: z.object({ ms: z.number() }), execute: async ({ ms }, ctx) => { await ctx.session.pushState("log", `begin ${ms}`); await pause(ms); await ctx.session.pushState("log", `end ${ms}`); return ms; } });
 const flaky = handler({ name: "flaky", execute: async (_input, ctx) => { await ctx.session.incState({ tries: 1 }); throw new Error("not now"); } });
+const twice = handler({ name: "twice", retry: { maxAttempts: 2 }, execute: async () => { throw new Error("never"); } });
+const patient = handler({ name: "patient", timeoutMs: 0, retry: { maxAttempts: 1 }, execute: async () => { await pause(300); return "arrived"; } });
+const own = generator({ name: "ownBot", model: "tiny", prompt: "Work.", tools: [twice, patient] });
 const bot = (name: string) => generator({ name, model: "tiny", prompt: "Work.", tools: [wait, flaky] });
 
 export default defineFlow({
@@ -21,6 +24,7 @@ export default defineFlow({
   },
   actions: {
     root: { block: bot("rootBot") },
+    own: { block: own },
     nested: { block: sequencer({ name: "outer" }).step(bot("nestedBot")) },
   },
 });

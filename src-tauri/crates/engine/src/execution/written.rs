@@ -54,6 +54,7 @@ pub fn block(name: &str, body: Body) -> Block {
         connect_input: None,
         connect_output: None,
         map_model_output: None,
+        timeout_ms: None,
         cache: None,
         on_completed: None,
         on_errored: None,

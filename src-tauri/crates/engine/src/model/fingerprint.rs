@@ -112,10 +112,7 @@ impl Parts {
     }
 
     fn generator(&mut self, generator: &Generator) {
-        match &generator.model {
-            Model::Named(text) => self.value_or_function(text),
-            Model::Instance(instance) => self.instance(instance),
-        }
+        self.model(&generator.model);
         let texts = generator.prompt.iter().chain(&generator.context).chain(&generator.user);
         texts.chain(&generator.provider_options).for_each(|text| self.value_or_function(text));
         match &generator.history {
@@ -126,6 +123,9 @@ impl Parts {
         generator.tools.iter().for_each(|tool| self.block(tool));
         self.function(generator.tools_call.as_ref());
         self.function(generator.stop_when.as_ref());
+        if let Some(model @ (Model::Instance(_) | Model::Named(ValueOrCall::Call(_)))) = &generator.repair.coerce {
+            self.model(model);
+        }
         let settings = &generator.tool_settings;
         for hook in [&settings.on_started, &settings.on_completed, &settings.on_errored] {
             match hook {
@@ -133,6 +133,13 @@ impl Parts {
                 Some(Hook::Block(block)) => self.block(block),
                 None => {}
             }
+        }
+    }
+
+    fn model(&mut self, model: &Model) {
+        match model {
+            Model::Named(text) => self.value_or_function(text),
+            Model::Instance(instance) => self.instance(instance),
         }
     }
 

@@ -334,8 +334,8 @@ fn two_questions_never_have_one_id() {
             Ok(Value::Null)
         });
         let mut block = Rc::try_unwrap(block).unwrap_or_else(|_| unreachable!("nobody else has it"));
-        let (max_attempts, max_delay_ms) = (from + 1, 10);
-        block.retry = Some(Retry { max_attempts, base_delay_ms: 1, max_delay_ms, retryable_errors: Vec::new() });
+        let (max_attempts, max_delay_ms) = (Some(from + 1), Some(10));
+        block.retry = Some(Retry { max_attempts, base_delay_ms: Some(1), max_delay_ms, retryable_errors: None });
         Rc::new(block)
     };
     let root = sequencer("s", vec![parallel([("a", asks("later", 10)), ("a1", asks("first", 0))])]);

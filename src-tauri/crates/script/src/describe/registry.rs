@@ -215,6 +215,7 @@ impl Registry {
             on_completed: function(wire.on_completed),
             on_errored: function(wire.on_errored),
             retry: wire.retry.map(|retry| retry.build()),
+            timeout_ms: wire.timeout_ms,
             transient: wire.transient,
             active_status,
             container: wire.container.map(|container| ContainerItem {
@@ -244,12 +245,12 @@ impl Registry {
 
     fn generator(self: &Rc<Self>, vm: &Rc<Vm>, wire: WireGenerator) -> Result<Generator, FlowError> {
         let text = |wire: WireValueOrCall| self.value_or_call(vm, wire);
+        let model = |wire: WireModel| match wire {
+            WireModel::Named(named) => Model::Named(text(named)),
+            WireModel::Instance(instance) => Model::Instance(self.instance(vm, instance)),
+        };
         Ok(Generator {
-            model: match (wire.instance, wire.model) {
-                (Some(instance), _) => Model::Instance(self.instance(vm, instance)),
-                (None, Some(named)) => Model::Named(text(named)),
-                (None, None) => Model::Named(ValueOrCall::Fixed(Value::Null)),
-            },
+            model: wire.model.map_or_else(|| Model::Named(ValueOrCall::Fixed(Value::Null)), model),
             prompt: wire.prompt.into_iter().map(text).collect(),
             context: wire.context.into_iter().flatten().map(text).collect(),
             history: match (wire.history_slot, wire.history) {
@@ -271,7 +272,7 @@ impl Registry {
             provider_options: wire.provider_options.map(text),
             repair: Repair {
                 attempts: wire.repair.attempts,
-                coerce: wire.repair.coerce,
+                coerce: wire.repair.coerce.map(model),
                 call: wire.repair.call.map(|id| self.function(vm, id)),
             },
             tool_settings: ToolSettings {

@@ -166,6 +166,7 @@ pub(crate) struct WireBlock {
     pub(crate) on_completed: Option<u32>,
     pub(crate) on_errored: Option<u32>,
     pub(crate) retry: Option<Box<WireRetry>>,
+    pub(crate) timeout_ms: Option<u64>,
     #[serde(default)]
     pub(crate) middleware: Vec<WireLayer>,
     #[serde(default)]
@@ -212,10 +213,10 @@ pub(crate) struct WireContainer {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireRetry {
-    pub(crate) max_attempts: u32,
-    pub(crate) base_delay_ms: u64,
-    pub(crate) max_delay_ms: u64,
-    pub(crate) retryable_errors: Vec<String>,
+    pub(crate) max_attempts: Option<u32>,
+    pub(crate) base_delay_ms: Option<u64>,
+    pub(crate) max_delay_ms: Option<u64>,
+    pub(crate) retryable_errors: Option<Vec<String>>,
 }
 
 impl WireRetry {
@@ -280,8 +281,7 @@ pub(crate) struct WireHandler {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct WireGenerator {
-    pub(crate) model: Option<WireValueOrCall>,
-    pub(crate) instance: Option<WireInstance>,
+    pub(crate) model: Option<WireModel>,
     pub(crate) prompt: Vec<WireValueOrCall>,
     #[serde(default)]
     pub(crate) context: Vec<Option<WireValueOrCall>>,
@@ -306,6 +306,14 @@ pub(crate) struct WireGenerator {
     pub(crate) tool_settings: WireToolSettings,
 }
 
+/// A model by its name, names or function, or an author's own.
+#[derive(Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum WireModel {
+    Named(WireValueOrCall),
+    Instance(WireInstance),
+}
+
 /// An author's own model, by its functions.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -320,7 +328,7 @@ pub(crate) struct WireInstance {
 #[derive(Deserialize)]
 pub(crate) struct WireRepair {
     pub(crate) attempts: u32,
-    pub(crate) coerce: Option<String>,
+    pub(crate) coerce: Option<WireModel>,
     pub(crate) call: Option<u32>,
 }
 

@@ -20,7 +20,7 @@ use crate::execution::run::role::BlockRole;
 use crate::execution::step::boundary::{AttemptEnd, CommitPermit, abandon, end_attempt};
 use crate::execution::step::caught::caught_by;
 use crate::execution::step::hooks::step_errored;
-use crate::execution::step::retries::{failed_tries, pause_before, should_retry};
+use crate::execution::step::retries::{failed_tries, should_retry};
 use crate::execution::step::{around, callback, container, output_check, reactions};
 use crate::model::callable::Arg;
 use crate::model::error::FlowError;
@@ -76,7 +76,9 @@ pub(crate) fn try_block(
             });
         }
         let input = run.input_of(&path, input);
-        let mut tries = failed_tries(&block, run.replay_cache.failed_tries(&path)).of_block;
+        // A generator retries its tools itself, by the tool's settings over its own.
+        let retry = block.retry.as_ref().filter(|_| !matches!(role, BlockRole::Tool(_)));
+        let mut tries = failed_tries(retry, run.replay_cache.failed_tries(&path)).of_block;
         let mut is_first = true;
         let mut conflicts = 0;
         // Kept while a body runs again because a record changed under it.
@@ -195,13 +197,13 @@ pub(crate) fn try_block(
             // A second round only after `GivesUp`: its error is the result of the attempt then.
             loop {
                 match result {
-                    Err(error) if should_retry(&block, &error, tries) && !run.abort.is_set() => {
+                    Err(error) if should_retry(retry, &error, tries) && !run.abort.is_set() => {
                         (permit, conflicts) = (None, 0);
                         // A retry asks for its effects anew.
                         frame.effects.borrow().end();
                         abandon(&run, &frame, Some(error)).await?;
-                        let pause = pause_before(&block, tries);
                         tries += 1;
+                        let pause = retry.map_or(0, |retry| retry.pause_after(tries));
                         run.effects.sleep(pause).await;
                         break;
                     }

@@ -1,7 +1,7 @@
 //! How often the tries of a block are repeated, and after which pause (SEMANTICS §5.2). Must not run anything.
 
 use crate::model::error::FlowError;
-use crate::model::flow::Block;
+use crate::model::flow::Retry;
 
 /// Tries that had failed before the request was interrupted: of the execution that goes on now, by whose settings they
 /// were retried.
@@ -13,11 +13,11 @@ pub(crate) struct FailedTries {
     pub(crate) of_caller: u32,
 }
 
-/// Returns by whose settings the tries of a block were retried that failed with these errors, in order.
-pub(crate) fn failed_tries(block: &Block, errors: &[FlowError]) -> FailedTries {
+/// Returns by whose settings the tries of a block with this `retry` were retried that failed with these errors, in order.
+pub(crate) fn failed_tries(retry: Option<&Retry>, errors: &[FlowError]) -> FailedTries {
     let mut tries = FailedTries::default();
     for error in errors {
-        if should_retry(block, error, tries.of_block) {
+        if should_retry(retry, error, tries.of_block) {
             tries.of_block += 1;
         } else {
             tries = FailedTries { of_block: 0, of_caller: tries.of_caller + 1 };
@@ -26,23 +26,12 @@ pub(crate) fn failed_tries(block: &Block, errors: &[FlowError]) -> FailedTries {
     tries
 }
 
-/// Returns whether a block that has failed is tried again.
-pub(crate) fn should_retry(block: &Block, error: &FlowError, tries: u32) -> bool {
-    let Some(retry) = &block.retry else { return false };
-    if tries + 1 >= retry.max_attempts || error.is_uncatchable() {
+/// Returns whether a block with this `retry` that has failed is tried again.
+pub(crate) fn should_retry(retry: Option<&Retry>, error: &FlowError, tries: u32) -> bool {
+    let Some(retry) = retry else { return false };
+    if tries + 1 >= retry.max_attempts() || error.is_uncatchable() {
         return false;
     }
     let is_flow_error = error.classes.iter().any(|class| class == "FlowError");
-    if is_flow_error && !error.retryable {
-        return false;
-    }
-    retry.retryable_errors.is_empty() || error.classes.iter().any(|class| retry.retryable_errors.contains(class))
-}
-
-/// Returns how long to wait before the next try, in milliseconds.
-pub(crate) fn pause_before(block: &Block, tries: u32) -> u64 {
-    block
-        .retry
-        .as_ref()
-        .map_or(0, |retry| retry.base_delay_ms.saturating_mul(1 << tries.min(20)).min(retry.max_delay_ms))
+    (!is_flow_error || error.retryable) && retry.lists(error)
 }

@@ -53,6 +53,8 @@ pub struct Block {
     pub on_errored: Option<Fun>,
     /// How often it may be tried.
     pub retry: Option<Retry>,
+    /// As a tool: how long one call may take, 0 for as long as it takes. Absent: as the settings for tools say.
+    pub timeout_ms: Option<u64>,
     /// Leaves no `block_output` item.
     pub transient: bool,
     /// The status line while it runs.
@@ -250,15 +252,44 @@ impl Rescue {
     }
 }
 
-/// How often a block may be tried (SEMANTICS §2.4).
-#[derive(Clone, Debug, PartialEq)]
+/// How often a block may be tried (SEMANTICS §2.4), as its author wrote it.
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Retry {
-    /// At least 1.
-    pub max_attempts: u32,
-    /// The first pause; it doubles.
-    pub base_delay_ms: u64,
-    /// The longest pause.
-    pub max_delay_ms: u64,
-    /// Only errors of these classes are tried again; empty means all that are retryable.
-    pub retryable_errors: Vec<String>,
+    /// At least 1; 1 if absent.
+    pub max_attempts: Option<u32>,
+    /// The first pause, which doubles; 0 if absent.
+    pub base_delay_ms: Option<u64>,
+    /// The longest pause; 10 s if absent.
+    pub max_delay_ms: Option<u64>,
+    /// Only errors of these classes are tried again; absent or empty means all that are retryable.
+    pub retryable_errors: Option<Vec<String>>,
+}
+
+impl Retry {
+    /// Returns how often the block is tried, the first time included.
+    pub fn max_attempts(&self) -> u32 {
+        self.max_attempts.unwrap_or(1).max(1)
+    }
+
+    /// Returns how long to wait after this many failed tries, in milliseconds.
+    pub fn pause_after(&self, failed: u32) -> u64 {
+        let doubled = self.base_delay_ms.unwrap_or(0).saturating_mul(1 << failed.saturating_sub(1).min(20));
+        doubled.min(self.max_delay_ms.unwrap_or(10_000))
+    }
+
+    /// Returns whether errors of this class are tried again.
+    pub fn lists(&self, error: &FlowError) -> bool {
+        let listed = self.retryable_errors.as_deref().unwrap_or_default();
+        listed.is_empty() || error.classes.iter().any(|class| listed.contains(class))
+    }
+
+    /// Returns these settings, completed field by field from others.
+    pub fn or(&self, other: &Retry) -> Retry {
+        Retry {
+            max_attempts: self.max_attempts.or(other.max_attempts),
+            base_delay_ms: self.base_delay_ms.or(other.base_delay_ms),
+            max_delay_ms: self.max_delay_ms.or(other.max_delay_ms),
+            retryable_errors: self.retryable_errors.clone().or_else(|| other.retryable_errors.clone()),
+        }
+    }
 }

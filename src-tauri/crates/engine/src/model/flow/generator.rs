@@ -99,7 +99,7 @@ pub struct Repair {
     /// How many repairs without a model are tried; 0 in the modes `fail` and `rescue`.
     pub attempts: u32,
     /// The model that is asked to rewrite the answer, if any.
-    pub coerce: Option<String>,
+    pub coerce: Option<Model>,
     /// `repairOutput`: repairs instead of the default.
     pub call: Option<Fun>,
 }

@@ -2,13 +2,14 @@
 //
 // Must not: call a model. Rust asks models and runs tools.
 
+import { describeValue } from '../base/arguments';
 import { approved, approvedLater } from './approval';
 import { isBlock, needBlock, type Block, type Config } from './blocks';
 import { contextEntries, knownTools, laterTools } from './capabilities';
 import { isItemQuery } from './nested-keys';
-import { modelInstance } from './own-models';
+import { modelInstance, NamedModel } from './own-models';
 import { promptSlots } from './prompt-files';
-import { functionId, retry, text } from './tables';
+import { functionId, retry, text, timeLimit } from './tables';
 import type { AnySchema } from '../base/schema';
 import { standsFor } from '../base/sources';
 
@@ -19,10 +20,8 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
   const output = config.outputSchema as AnySchema | undefined;
   const kind = output?._def?.typeName ?? output?._zod?.def.type;
   const loop = (config.loop ?? {}) as Config;
-  const instance = modelInstance(config.model);
   return {
-    model: instance ? undefined : text(config.model),
-    instance,
+    model: modelOf(config.model),
     prompt: prompt.map(text).filter((part) => part !== undefined),
     context: contextParts(file?.hasContext ? [] : entries),
     ...historyOf(config.history),
@@ -44,6 +43,14 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     repair: repairOf(config),
     toolSettings: toolSettings(flowTools, (config.flowTools ?? {}) as Config, child),
   };
+}
+
+/** A model by its name, names or function, or an author's own. */
+function modelOf(model: unknown): Config | undefined {
+  const instance = modelInstance(model);
+  if (instance) return { instance };
+  const named = text(model);
+  return named && { named };
 }
 
 /** `true` is the whole history, a query a part of it, anything else messages of the author's choice. */
@@ -117,11 +124,25 @@ export function repairOf(config: Config): Config {
     );
   }
   const model = typeof coerce === 'object' && coerce !== null ? (coerce as Config).model : undefined;
+  if (model !== undefined && !isModel(model)) {
+    throw new TypeError(
+      `Generator "${String(config.name)}": repair.coerce.model must be a model's name, a list of names, a model or a ` +
+        `function of (input, ctx) that returns one, got ${describeValue(model)}`,
+    );
+  }
   return {
     attempts: mode === 'auto' ? Math.min(Math.max(0, Math.floor(Number(maxAttempts) || 0)), 2 ** 32 - 1) : 0,
-    coerce: mode === 'auto' && coerce !== false ? (model ?? 'intent/utility') : undefined,
+    coerce: mode === 'auto' && coerce !== false ? modelOf(model ?? 'intent/utility') : undefined,
     call: functionId(config.repairOutput),
   };
+}
+
+/** Whether a value can be a generator's model, as far as that is known before it is asked. */
+function isModel(value: unknown): boolean {
+  if (typeof value === 'function' || value instanceof NamedModel || modelInstance(value)) return true;
+  if (Array.isArray(value)) return value.length > 0;
+  const name = typeof value === 'object' && value !== null ? (value as Config).model : value;
+  return typeof name === 'string' && name.trim() !== '';
 }
 
 /** The flow's settings for tools with the generator's own on top (SEMANTICS §6.7). */
@@ -133,7 +154,7 @@ function toolSettings(flow: Config, own: Config, child: (block: Block) => number
     return typeof given === 'function' ? { call: functionId(given) } : undefined;
   };
   return {
-    timeoutMs: typeof defaults.timeoutMs === 'number' ? Math.max(1, Math.floor(defaults.timeoutMs)) : undefined,
+    timeoutMs: timeLimit(defaults.timeoutMs),
     serial: defaults.concurrency === 'serial',
     retry: retry(defaults.retry as Config | undefined),
     onStarted: hook('onToolStarted'),

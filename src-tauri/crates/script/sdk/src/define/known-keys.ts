@@ -41,6 +41,7 @@ const BLOCK = [
   'onCompleted',
   'onErrored',
   'retry',
+  'timeoutMs',
   'rescue',
   'transient',
   'container',

@@ -61,15 +61,22 @@ export function text(value: unknown): Config | undefined {
 /** The engine counts tries in 32 bits. */
 const MOST_ATTEMPTS = 2 ** 32 - 1;
 
-/** A checked `retry`, in whole numbers. */
+/** A checked `retry`, in whole numbers; what its author left out is not there. */
 export function retry(config: Config | undefined): Config | undefined {
   if (!config) return undefined;
-  const classes = (config.retryableErrors as { name: string }[] | undefined) ?? [];
-  const whole = (value: unknown, most: number) => Math.min(Math.ceil(Number(value)), most);
+  const classes = config.retryableErrors as { name: string }[] | undefined;
+  const whole = (value: unknown, most: number) =>
+    value === undefined ? undefined : Math.min(Math.ceil(Number(value)), most);
   return {
-    maxAttempts: whole(config.maxAttempts ?? 1, MOST_ATTEMPTS),
-    baseDelayMs: whole(config.baseDelayMs ?? 0, Number.MAX_SAFE_INTEGER),
-    maxDelayMs: whole(config.maxDelayMs ?? 10_000, Number.MAX_SAFE_INTEGER),
-    retryableErrors: classes.map((error) => error.name),
+    maxAttempts: whole(config.maxAttempts, MOST_ATTEMPTS),
+    baseDelayMs: whole(config.baseDelayMs, Number.MAX_SAFE_INTEGER),
+    maxDelayMs: whole(config.maxDelayMs, Number.MAX_SAFE_INTEGER),
+    retryableErrors: classes?.map((error) => error.name),
   };
+}
+
+/** A checked time limit in whole milliseconds, 0 where there is none; nothing where its author left it out. */
+export function timeLimit(ms: unknown): number | undefined {
+  if (typeof ms !== 'number' || Number.isNaN(ms)) return undefined;
+  return ms <= 0 || ms > Number.MAX_SAFE_INTEGER ? 0 : Math.max(1, Math.floor(ms));
 }

@@ -26,7 +26,7 @@ import { narrowBy } from '../define/resource-rule';
 import { Sequencer } from '../define/sequencer';
 import { standsFor } from '../base/sources';
 import type { Declared } from '../define/resources';
-import { functionId, retry, schemaId, startingWith, stateSchema, text } from '../define/tables';
+import { functionId, retry, schemaId, startingWith, stateSchema, text, timeLimit } from '../define/tables';
 
 const blockIds = new Map<Block, number>();
 export const blocksById: Block[] = [];
@@ -246,6 +246,7 @@ function describeBlock(block: Block, blocks: Config[], declarations: Config[]): 
     onCompleted: functionId(withMeta(config.onCompleted)),
     onErrored: functionId(config.onErrored),
     retry: retry(config.retry as Config | undefined),
+    timeoutMs: timeLimit(config.timeoutMs),
     // The block that a tool wraps has its own.
     middleware: block.tool ? undefined : layersOf(block, flowLayers),
     transient: config.transient === true || undefined,

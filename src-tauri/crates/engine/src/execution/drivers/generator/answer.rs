@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::ask::{ChosenModel, ask};
+use super::ask::{ask, resolve};
 use super::messages::message;
 use crate::execution::ctx::Context;
 use crate::execution::step::callback;
@@ -15,7 +15,7 @@ use crate::model::callable::{Arg, Issue, SchemaRef};
 use crate::model::data::Data;
 use crate::model::effects::{INCOMPLETE_SCRIPT, ModelCall};
 use crate::model::error::FlowError;
-use crate::model::flow::Generator;
+use crate::model::flow::{Generator, Model};
 
 /// Checks a streamed text answer. It is not repaired, because it has been shown already.
 pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
@@ -153,7 +153,7 @@ fn find_json(text: &str, depth: usize) -> Option<Value> {
 /// the original answer is reported.
 async fn coerce(
     cx: &Context,
-    model: &str,
+    model: &Model,
     schema: &SchemaRef,
     candidate: &Data,
     issues: &[Issue],
@@ -165,9 +165,10 @@ async fn coerce(
         schema.describe(),
         wrong.join("\n")
     );
+    let input = cx.frame.input.borrow().clone();
     let call = ModelCall {
         generator: cx.frame.block.name.to_string(),
-        model: model.to_owned(),
+        model: String::new(),
         messages: vec![message("system", instructions), message("user", candidate.to_json().to_string())],
         tools: Vec::new(),
         output_schema: None,
@@ -177,7 +178,11 @@ async fn coerce(
         defined_models: BTreeMap::new(),
         coerces: true,
     };
-    match ask(cx, &ChosenModel::Named(vec![model.to_owned()]), call, None).await {
+    let asked = match resolve(cx, "coerceModel", model, &input).await {
+        Ok(chosen) => ask(cx, &chosen, call, None).await,
+        Err(error) => Err(error),
+    };
+    match asked {
         Ok((_, reply)) => {
             let answer = reply.structured_output.or_else(|| {
                 let depth = cx.run.effects.depth();
@@ -185,7 +190,7 @@ async fn coerce(
             });
             Ok(answer.and_then(|value| fit(schema, &value.into()).ok()))
         }
-        Err(error) if cx.run.abort.is_set() => Err(error),
+        Err(error) if cx.run.abort.is_set() || error.is_uncatchable() => Err(error),
         // The mock script has too few replies: the author must see that error.
         Err(error) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => Err(error),
         Err(_) => Ok(None),

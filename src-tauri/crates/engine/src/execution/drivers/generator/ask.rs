@@ -51,11 +51,21 @@ pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) ->
     if let Some(model) = edited_model(cx, &cx.frame.block.name) {
         return Ok(ChosenModel::Named(vec![model]));
     }
-    match &generator.model {
+    resolve(cx, "model", &generator.model, input).await
+}
+
+/// Returns the model that a setting stands for; a function is recorded as a callback of this name.
+pub(super) async fn resolve(
+    cx: &Context,
+    callback: &str,
+    model: &Model,
+    input: &Data,
+) -> Result<ChosenModel, FlowError> {
+    match model {
         Model::Instance(instance) => Ok(ChosenModel::Instance(instance.clone())),
         Model::Named(ValueOrCall::Fixed(value)) => named(cx, value),
         Model::Named(ValueOrCall::Call(call)) => {
-            match callback::call(cx, "model", call, vec![Arg::Data(input.clone())]).await? {
+            match callback::call(cx, callback, call, vec![Arg::Data(input.clone())]).await? {
                 Returned::Model(instance) => Ok(ChosenModel::Instance(instance)),
                 other => named(cx, &other.into_data()?.to_json()),
             }

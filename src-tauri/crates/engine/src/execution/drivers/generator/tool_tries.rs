@@ -13,11 +13,10 @@ use super::tools::{Tool, ends_generator};
 use crate::execution::ctx::Context;
 use crate::execution::run::role::{BlockRole, CallTimeout};
 use crate::execution::step::block::{WillRetry, try_block};
-use crate::execution::step::retries::failed_tries;
 use crate::model::effects::ToolCall;
 use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RecordedReturn};
-use crate::model::flow::Generator;
+use crate::model::flow::{Block, Generator, Retry, ToolSettings};
 use crate::model::path::join;
 use crate::model::step_value::StepValue;
 
@@ -33,26 +32,21 @@ pub(super) async fn run_with_retries(
     place: &str,
     call: &ToolCall,
 ) -> Result<StepValue, FlowError> {
-    let settings = &generator.tool_settings;
+    let (retry, timeout_ms) = limits_of(&tool.block, &generator.tool_settings);
     let path = join(&cx.frame.path, &format!("tool:{place}"));
-    let attempts = settings.retry.as_ref().map_or(1, |retry| retry.max_attempts.max(1));
+    let attempts = retry.as_ref().map_or(1, Retry::max_attempts);
     let was_recorded = cx.run.wait_for_recorded_end(&path, &tool.block).await;
-    let mut failed = failed_tries(&tool.block, cx.run.replay_cache.failed_tries(&path)).of_caller;
+    let mut failed = cx.run.replay_cache.failed_tries(&path).len();
     let mut attempt = 0;
     loop {
         attempt += 1;
-        let retry = settings.retry.clone().filter(|_| attempt < attempts);
-        let will_retry = retry.map(|retry| -> WillRetry {
-            Rc::new(move |error| {
-                let listed = &retry.retryable_errors;
-                !ends_generator(error)
-                    && !denied::is_answer(error)
-                    && (listed.is_empty() || error.classes.iter().any(|class| listed.contains(class)))
-            })
+        let next = retry.clone().filter(|_| attempt < attempts);
+        let will_retry = next.map(|retry| -> WillRetry {
+            Rc::new(move |error| !ends_generator(error) && !denied::is_answer(error) && retry.lists(error))
         });
         let input = StepValue::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let timeout = CallTimeout::of(settings.timeout_ms);
+        let timeout = CallTimeout::of(timeout_ms);
         let role = BlockRole::Tool(timeout.clone());
         let running = try_block(run, block, parent, path.clone(), input, (role, will_retry.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
@@ -62,7 +56,7 @@ pub(super) async fn run_with_retries(
             failed -= 1;
             continue;
         }
-        match with_timeout(cx, (settings.timeout_ms, timeout), &tool.block.name, number, running).await {
+        match with_timeout(cx, (timeout_ms, timeout), &tool.block.name, number, running).await {
             Err(error) if will_retry.is_some_and(|will_retry| will_retry(&error)) => {
                 // If the timeout is in the log, what the log has at the path belongs to the next attempt: it is kept.
                 if !is_known {
@@ -78,11 +72,19 @@ pub(super) async fn run_with_retries(
                 return ended;
             }
         }
-        if let Some(retry) = &settings.retry {
-            let pause = retry.base_delay_ms.saturating_mul(1 << (attempt - 1).min(20)).min(retry.max_delay_ms);
-            cx.run.effects.sleep(pause).await;
+        if let Some(retry) = &retry {
+            cx.run.effects.sleep(retry.pause_after(attempt)).await;
         }
     }
+}
+
+/// Returns how often a tool is tried and how long one call may take: as the tool says, else as the settings for tools do.
+fn limits_of(tool: &Block, settings: &ToolSettings) -> (Option<Retry>, Option<u64>) {
+    let retry = match (&tool.retry, &settings.retry) {
+        (Some(own), Some(general)) => Some(own.or(general)),
+        (own, general) => own.as_ref().or(general.as_ref()).cloned(),
+    };
+    (retry, tool.timeout_ms.or(settings.timeout_ms).filter(|ms| *ms > 0))
 }
 
 /// Waits for a call for at most `timeout_ms`. A call that takes longer goes on in the background: its effects may
