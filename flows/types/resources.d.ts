@@ -98,6 +98,7 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   prefetchWindow?: number;
   /** With `prefetchMode: "partial"`. */
   recentLimit?: number;
+  /** Callbacks get the whole path of the instance, like `files/a.md`. */
   onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: CollectionHookContext) => unknown;
   onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: CollectionHookContext) => unknown;
   onInstanceDeleted?: (key: string, ctx: CollectionHookContext) => unknown;

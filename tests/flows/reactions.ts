@@ -43,6 +43,9 @@ const fragile = defineResource({ ref: "fragile", scope: "session", stateSchema: 
 const loose = defineResource({ ref: "loose", scope: "session", stateSchema: z.object({ n: z.number().default(0) }), reactTo: { stateUpdated: sequencer({ name: "beside", inputSchema: z.any() }).work(handler({ name: "breaks-beside", execute: () => { throw new Error("nobody minds"); } })) } });
 const echo: any = defineResource({ ref: "echo", scope: "session", stateSchema: z.object({ n: z.number().default(0) }), reactTo: { updated: handler({ name: "again", execute: async (change: any, ctx: any) => { await ctx.resources.echo.patchState({ n: change.state.n + 1 }); } }) } });
 
+const numbered = handler({ name: "numbered", inputSchema: resourceChangeSchema(z.object({ count: z.number() })), execute: async (_change: any, ctx: any) => { await say(ctx, "numbered"); } });
+const unfit = defineResourceCollection({ scope: "session", pattern: "unfit/**", stateSchema: z.object({ language: z.string() }), reactTo: { created: numbered } });
+
 const writes = (name: string, write: (ctx: any) => Promise<unknown>, resources: any) => handler({ name, resources, execute: async (_input, ctx: any) => { await say(ctx, `${name} begins`); await write(ctx); await say(ctx, `${name} ends`); } });
 const create = writes("create", async (ctx) => { await ctx.resources.memos.create("one", { title: "First" }); }, { memos });
 const publish = writes("publish", async (ctx) => { const memo = await ctx.resources.memos.get("one"); await memo.patchState({ title: "Second" }); await memo.patchState({ status: "published" }); await memo.patchState({ title: "Third" }); }, { memos });
@@ -62,6 +65,8 @@ export default defineFlow({
     rescued: { block: chain("rescued").step(touch("fragile", fragile)).rescue([{ block: log }]) },
     beside: { block: chain("beside-chain").step(touch("loose", loose)).step(log) },
     cascade: { block: chain("cascade").step(touch("echo", echo)).step(handler({ name: "look-echo", execute: (_input, ctx: any) => ctx.resources.echo.state.n })) },
+    unfit: { block: chain("unfit").step(writes("unfit", async (ctx) => { await ctx.resources.unfit.create("a.ts", { language: "ts" }); }, { unfit })).step(log) },
+    unfitThenWaits: { block: chain("unfit-waits").step(writes("unfit", async (ctx) => { await ctx.resources.unfit.create("b.ts", { language: "ts" }); }, { unfit })).step(gate).step(log) },
     inFunctions: { block: sequencer({ name: "functions", inputSchema: z.any(), resources: { memos } } as any).tap(async (_input, ctx: any) => { await ctx.resources.memos.create("tap", { title: "Tapped" }); }).step(log) },
     failedWriter: { block: chain("failedWriter").step(handler({ name: "writer", resources: { memos }, execute: async (_input, ctx: any) => { await ctx.resources.memos.create("lost", { title: "Kept" }); throw new Error("after it"); } })).rescue([{ block: log }]) },
   },

@@ -8,6 +8,15 @@ import { z } from "zod";
 const plan = defineResource({ scope: "session", stateSchema: z.object({ steps: z.array(z.string()).default([]), done: z.number().default(0) }) });
 const fixed = defineResource({ scope: "user", stateSchema: z.object({ n: z.number().default(3) }), writable: false });
 const page = defineResource({ scope: "session", stateSchema: z.object({ title: z.string().default("Untitled") }), content: "# Hello", render: (content: string, state: any) => `${state.title}: ${content}` });
+const heard: string[] = [];
+const hooked = defineResourceCollection({
+  pattern: "hooked/**",
+  scope: "session",
+  stateSchema: z.object({ n: z.number().default(0) }),
+  onInstanceCreated: (key) => { heard.push(`created ${key}`); },
+  onInstanceUpdated: (key) => { heard.push(`updated ${key}`); },
+  onInstanceDeleted: (key) => { heard.push(`deleted ${key}`); },
+});
 const files = defineResourceCollection({ pattern: "files/*", scope: "project", stateSchema: z.object({ text: z.string().default(""), size: z.number().default(0) }), maxInstances: 3 });
 
 const caught = async (act: () => unknown) => {
@@ -68,6 +77,20 @@ export default defineFlow({
         await all.delete("b");
         await all.delete("b");
         return { twice: twice !== "nothing was thrown", made, over: over !== "nothing was thrown", missing: missing !== "nothing was thrown", optional: optional ?? "none", count: await all.count(), a: (await all.get("a")).state, c: (await all.get("c")).state };
+      }),
+    },
+    keys: {
+      block: uses("keys", { hooked }, async (ctx) => {
+        heard.length = 0;
+        const all = ctx.resources.hooked;
+        const paths = [];
+        for (const key of ["/lead", "a//b", "c\\d"]) paths.push((await all.create(key, {})).path);
+        await all.upsert("lead", { n: 1 });
+        await all.delete("lead");
+        const bad = [];
+        for (const key of ["", "//", "a/../b", "n\u0000x"]) bad.push(await caught(() => all.getOptional(key)));
+        const [none, deep] = [await ctx.resources.files.getOptional("a/b"), await caught(() => ctx.resources.files.get("a/b"))];
+        return { paths, heard, bad, none: none ?? "none", deep };
       }),
     },
     filesRead: { block: uses("filesRead", {}, async (ctx) => [await ctx.resources.files.count(), (await ctx.resources.files.get("a")).state.text]) },

@@ -307,7 +307,7 @@ fn a_key_must_fit_the_pattern() {
         refused("files", "\"..\""),
         refused("files", "3"),
         refused("files", "{ name: \"a\" }"),
-        refused("deep", "\"a//b\""),
+        refused("deep", "\"a/../b\""),
         refused("notes", "\"ml\""),
         refused("notes", "{ topic: \"ml\" }"),
         refused("notes", "{ topic: \"ml\", day: \"1/2\" }"),
@@ -363,11 +363,11 @@ fn callbacks_and_items_tell_every_change() {
     assert_eq!(
         told,
         [
-            json!(["created", "a", { "n": 1 }]),
-            json!(["updated", "a", { "n": 2 }, { "n": 1 }]),
-            json!(["updated", "a", { "n": 2 }, { "n": 2 }]),
-            json!(["deleted", "a"]),
-            json!(["created", "b", {}]),
+            json!(["created", "told/a", { "n": 1 }]),
+            json!(["updated", "told/a", { "n": 2 }, { "n": 1 }]),
+            json!(["updated", "told/a", { "n": 2 }, { "n": 2 }]),
+            json!(["deleted", "told/a"]),
+            json!(["created", "told/b", {}]),
         ]
     );
     let change = |path: &str, change: &str, delta: Value, version: u64| {

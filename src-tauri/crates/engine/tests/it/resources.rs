@@ -44,12 +44,21 @@ fn keys_are_the_open_parts_of_a_path() {
         ("files/*", json!("a.md"), Some(("a.md", "files/a.md"))),
         ("files/*", json!("a/b"), None),
         ("files/*", json!(""), None),
+        ("files/*", json!("/lead"), Some(("lead", "files/lead"))),
+        ("files/**", json!("a//b/"), Some(("a/b", "files/a/b"))),
+        ("files/**", json!("c\\d"), Some(("c/d", "files/c/d"))),
+        ("files/**", json!("///"), None),
+        ("files/**", json!("n\u{0}x"), None),
+        ("files/**", json!("a/./b"), None),
         ("files/**", json!("a/b"), Some(("a/b", "files/a/b"))),
         ("files/**", json!("a/../b"), None),
         ("[topic]/x", json!("ml"), Some(("ml", "ml/x"))),
         ("[topic]/x", json!({ "topic": "ml" }), Some(("ml", "ml/x"))),
         ("[a]/x/[b]", json!({ "b": "2", "a": "1" }), Some(("1/2", "1/x/2"))),
         ("[a]/x/[b]", json!({ "a": "1" }), None),
+        ("[a]/x/[b]", json!({ "a": "1", "b": "c\\d" }), None),
+        ("[a]/x/[b]", json!({ "a": "1", "b": ".." }), None),
+        ("[a]/x/[b]", json!({ "a": "1", "b": "" }), None),
         ("[a]/x/[b]", json!({ "a": "1", "b": "2", "c": "3" }), None),
         ("[a]/*", json!({ "a": "1" }), None),
         ("[a]/**", json!("1/2/3"), Some(("1/2/3", "1/2/3"))),
@@ -62,6 +71,26 @@ fn keys_are_the_open_parts_of_a_path() {
         let found = found.as_ref().map(|(key, path)| (key.as_str(), path.as_str()));
         assert_eq!(found, expected, "{pattern} with {given}");
     }
+}
+
+#[test]
+fn a_bad_key_is_told_from_one_that_does_not_match() {
+    let cases = [
+        ("files/*", json!("a/b"), Ok(false)),
+        ("files/*", json!("a"), Ok(true)),
+        ("files/*", json!("/"), Err("must have more than slashes, got \"/\"")),
+        ("files/*", json!(""), Err("must not be empty, got \"\"")),
+        ("files/*", json!(".."), Err("must not have \"..\" as a part, got \"..\"")),
+        ("files/*", json!("a\nb"), Err("must not have control characters, got \"a\\nb\"")),
+    ];
+    for (pattern, given, expected) in cases {
+        let read = Pattern::parse(pattern).expect(pattern);
+        let found = read.key_if_matching(&given).map(|key| key.is_some()).map_err(|error| error.message);
+        let expected = expected.map_err(|why| format!("a key of \"{pattern}\" {why}"));
+        assert_eq!(found, expected, "{pattern} with {given}");
+    }
+    let error = Pattern::parse("files/*").expect("a pattern").key(&json!("a/b")).expect_err("two parts");
+    assert!(error.message.contains("does not match collection pattern \"files/*\""), "{}", error.message);
 }
 
 #[test]

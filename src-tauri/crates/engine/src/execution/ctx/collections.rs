@@ -32,6 +32,7 @@ pub enum Create {
 impl Context {
     /// `get` of a collection: fails with `resource_not_found` if there is no such instance.
     pub async fn get_instance(&self, id: u32, key: &Value) -> Result<Entry, FlowError> {
+        self.resource(id)?.collection()?.pattern.key(key)?;
         if let Some(entry) = self.find_instance(id, key).await? {
             return Ok(entry);
         }
@@ -39,8 +40,11 @@ impl Context {
         Err(refusal("FlowError", "resource_not_found", message))
     }
 
-    /// `getOptional` of a collection.
+    /// `getOptional` of a collection. No instance has a key that does not match the pattern.
     pub async fn find_instance(&self, id: u32, key: &Value) -> Result<Option<Entry>, FlowError> {
+        if self.resource(id)?.collection()?.pattern.key_if_matching(key)?.is_none() {
+            return Ok(None);
+        }
         let at = self.entry(id, key)?;
         let mutation = async {
             let found = record::exists(&self.see(&at)?.1);

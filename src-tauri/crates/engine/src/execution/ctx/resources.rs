@@ -9,13 +9,15 @@ use std::sync::Arc;
 use serde_json::{Map, Value};
 
 use super::{Change, Context, Target};
+use crate::execution::core::schema_check::first_issue;
 use crate::execution::run::defaults;
 use crate::model::callable::{Arg, Fun};
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
+use crate::model::item::{ItemStatus, NewItem};
 use crate::model::operation::{Operation, UnfitField};
 use crate::model::resource::due::DueReaction;
-use crate::model::resource::reaction::ChangeKind;
+use crate::model::resource::reaction::{ChangeKind, Reaction};
 use crate::model::resource::record::{self, Address, Place};
 use crate::model::resource::{Resource, Shape};
 use crate::model::scope::ScopeKey;
@@ -200,6 +202,10 @@ impl Context {
                     continue;
                 }
             }
+            if let Some(unfit) = unfit_change(reaction, &change) {
+                self.record(unfit);
+                continue;
+            }
             self.transaction().push_due(DueReaction {
                 scope: at.resource.scope,
                 accessor: at.resource.accessor.to_string(),
@@ -213,7 +219,8 @@ impl Context {
     async fn call_callback(&self, at: &Instance, happened: &InstanceChange) -> Result<(), FlowError> {
         let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
         let data = |state: &Arc<State>| Arg::Data(state.to_json().into());
-        let key = Arg::Data(Value::String(at.key().to_owned()).into());
+        let path = at.entry.as_ref().map_or("", |entry| entry.path.as_str());
+        let key = Arg::Data(path.into());
         let (callback, args): (&Option<Fun>, Vec<Arg>) = match happened {
             InstanceChange::Created(state) => (&collection.on_created, vec![key, data(state)]),
             InstanceChange::Updated { state, previous, .. } => {
@@ -361,4 +368,21 @@ pub(super) fn refusal(name: &str, code: &str, message: String) -> FlowError {
     error.classes = vec![name.to_owned(), "FlowError".to_owned(), "Error".to_owned()];
     error.classes.dedup();
     error
+}
+
+/// Returns the item that says why a reaction does not run, if its block's `inputSchema` refuses the change. A block with
+/// `connectInput` makes its input of the change first.
+fn unfit_change(reaction: &Reaction, change: &Value) -> Option<EventKind> {
+    let block = &reaction.block;
+    let schema = block.input_schema.as_ref().filter(|_| block.connect_input.is_none())?;
+    let issues = schema.parse(&change.clone().into()).err()?;
+    let message = format!(
+        "Reaction \"{}\" to resource \"{}\" did not run: its inputSchema refuses the change{}",
+        block.name,
+        change["ref"].as_str().unwrap_or_default(),
+        first_issue(&issues)
+    );
+    let payload =
+        Map::from_iter([("message".to_owned(), message.into()), ("code".to_owned(), "reactive_input_invalid".into())]);
+    Some(EventKind::ItemAdded { item: NewItem::plain("error", ItemStatus::Failed, payload) })
 }

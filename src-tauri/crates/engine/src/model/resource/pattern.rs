@@ -3,7 +3,7 @@
 //! A key identifies an instance within its collection: the variable parts of its path, joined by `/`. The patterns of
 //! two collections may match the same path; their instances are different records.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::model::error::FlowError;
 
@@ -63,47 +63,75 @@ impl Pattern {
         &self.text
     }
 
-    /// Returns the key that a flow passed: a string, or `{ name: value }` for the named parts. Fails with
-    /// `ValidationError`.
+    /// Returns the key that a flow passed: a string, or `{ name: value }` for the named parts. A string may be written
+    /// with backslashes, and with more slashes than it needs. Fails with `ValidationError`.
     pub fn key(&self, given: &Value) -> Result<String, FlowError> {
-        let wrong = |why: String| FlowError::validation(format!("a key of \"{}\" {why}, got {given}", self.text), None);
-        let key = match given {
-            Value::String(key) => key.clone(),
-            Value::Object(named) => {
-                let names: Vec<&String> = self
-                    .parts
-                    .iter()
-                    .filter_map(|part| match part {
-                        Part::Fixed(_) => None,
-                        Part::One(name) => Some(name.as_ref()),
-                        Part::Rest => Some(None),
-                    })
-                    .collect::<Option<_>>()
-                    .ok_or_else(|| wrong("is a text, because not every open part has a name".to_owned()))?;
-                if let Some(other) = named.keys().find(|key| !names.contains(key)) {
-                    return Err(wrong(format!("has no part [{other}]")));
-                }
-                let values: Vec<&str> = names
-                    .iter()
-                    .map(|name| named.get(*name).and_then(Value::as_str).filter(|value| !value.contains('/')))
-                    .collect::<Option<_>>()
-                    .ok_or_else(|| wrong("needs a text without \"/\" for every named part".to_owned()))?;
-                values.join("/")
-            }
-            _ => return Err(wrong("is a text or an object".to_owned())),
-        };
-        let open = self.parts.iter().filter(|part| !matches!(part, Part::Fixed(_))).count();
-        let parts: Vec<&str> = key.split('/').collect();
-        let fits = match self.parts.last() {
-            Some(Part::Rest) => parts.len() >= open,
-            _ => parts.len() == open,
-        };
-        if !fits || !parts.iter().all(|part| is_part(part)) {
-            let more = if matches!(self.parts.last(), Some(Part::Rest)) { " or more" } else { "" };
+        self.key_if_matching(given)?.ok_or_else(|| {
+            let open = self.parts.iter().filter(|part| !matches!(part, Part::Fixed(_))).count();
+            let more = if self.has_rest() { " or more" } else { "" };
             let s = if open == 1 { "" } else { "s" };
-            return Err(wrong(format!("has {open}{more} part{s} between \"/\", none of them empty, \".\" or \"..\"")));
+            let message = format!(
+                "Resource key {given} does not match collection pattern \"{}\": a key has {open}{more} part{s} between \
+                 \"/\"",
+                self.text
+            );
+            FlowError::validation(message, None)
+        })
+    }
+
+    /// As [`key`](Self::key). Returns nothing if the key is valid and has another number of parts than the pattern.
+    pub fn key_if_matching(&self, given: &Value) -> Result<Option<String>, FlowError> {
+        let wrong = |why: &str| FlowError::validation(format!("a key of \"{}\" {why}, got {given}", self.text), None);
+        let parts: Vec<String> = match given {
+            Value::String(key) if key.is_empty() => return Err(wrong("must not be empty")),
+            Value::String(key) => key.split(['/', '\\']).filter(|part| !part.is_empty()).map(str::to_owned).collect(),
+            Value::Object(named) => self.named_parts(named).map_err(|why| wrong(&why))?,
+            _ => return Err(wrong("is a text or an object")),
+        };
+        if parts.is_empty() {
+            return Err(wrong("must have more than slashes"));
         }
-        Ok(key)
+        for part in &parts {
+            match part.as_str() {
+                "" => return Err(wrong("must not have an empty part")),
+                "." | ".." => return Err(wrong(&format!("must not have \"{part}\" as a part"))),
+                part if part.contains(|letter: char| letter < ' ') => {
+                    return Err(wrong("must not have control characters"));
+                }
+                _ => {}
+            }
+        }
+        let open = self.parts.iter().filter(|part| !matches!(part, Part::Fixed(_))).count();
+        let fits = parts.len() == open || self.has_rest() && parts.len() > open;
+        Ok(fits.then(|| parts.join("/")))
+    }
+
+    /// Returns the values of the named parts, in the order of the pattern. The error says what a key must be like.
+    fn named_parts(&self, named: &Map<String, Value>) -> Result<Vec<String>, String> {
+        let names: Vec<&String> = self
+            .parts
+            .iter()
+            .filter_map(|part| match part {
+                Part::Fixed(_) => None,
+                Part::One(name) => Some(name.as_ref()),
+                Part::Rest => Some(None),
+            })
+            .collect::<Option<_>>()
+            .ok_or_else(|| "is a text, because not every open part has a name".to_owned())?;
+        if let Some(other) = named.keys().find(|key| !names.contains(key)) {
+            return Err(format!("has no part [{other}]"));
+        }
+        let value =
+            |name: &&String| named.get(*name).and_then(Value::as_str).filter(|text| !text.contains(['/', '\\']));
+        let values: Option<Vec<&str>> = names.iter().map(value).collect();
+        values
+            .map(|values| values.into_iter().map(str::to_owned).collect())
+            .ok_or_else(|| "needs a text without \"/\" or \"\\\" for every named part".to_owned())
+    }
+
+    /// Returns whether the pattern ends with `**`.
+    fn has_rest(&self) -> bool {
+        matches!(self.parts.last(), Some(Part::Rest))
     }
 
     /// Returns the path of a key that [`key`](Self::key) returned.
