@@ -45,6 +45,7 @@ export default defineFlow({
       block: router({ name: "adapts", inputSchema: size, routes: [small, big], execute: () => big.connectInput(({ n }: { n: number }) => n + 1) }),
     },
     routeByName: { block: router({ name: "twins", routes: [small, big], execute: () => says("big") }) },
+    routeTwice: { block: router({ name: "aliases", inputSchema: size, routes: [small, big, small], execute: ({ n }) => (n < 10 ? small : big) }) },
     routeInvalid: { block: unruly("strict") },
     routeNothing: { block: router({ name: "silent", routes: [small], execute: () => undefined as any }) },
     routeValidated: { block: unruly("open", { validateRoute: (candidate: any, routes: any[]) => candidate.name === "stranger" && routes.length === 2 }) },

@@ -106,6 +106,14 @@ const MISTAKES: &[(&str, &[&str])] = &[
     ("router(any({ name: \"r\", routes: [one] }))", &["\"r\"", "router", "execute function"]),
     ("generator(any({ name: \"g\", prompt: \"p\" }))", &["Generator \"g\"", "needs a model"]),
     (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", tools: [one, handler({ name: \"one\", execute: () => 2 })] }))",
+        &["Generator \"g\" has two tools named \"one\". Tool names must be unique within a generator."],
+    ),
+    (
+        "generator(any({ name: \"g\", model: \"m\", prompt: \"p\", repair: { coerce: { model: 5 } } }))",
+        &["Generator \"g\"", "repair.coerce.model", "a model's name", "got number 5"],
+    ),
+    (
         "handler(any({ name: \"h\", execute: () => 1, middleware: one }))",
         &["handler \"h\"", "middleware", "array of { name, execute }", "got handler \"one\""],
     ),

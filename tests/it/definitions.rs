@@ -84,8 +84,8 @@ const CASES: &[(&str, &[&str])] = &[
         &["an instance takes an object of options", "\"mine\""],
     ),
     (
-        "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f({ kind: 'g' });",
-        &["\"kind\" belongs to the definition"],
+        "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f({ kind: ' ' });",
+        &["\"kind\" must be a non-empty string"],
     ),
     (
         "const f = defineFlow({ kind: 'f', actions });\nexport default /*!*/f({ actions: { more: {} } });",
@@ -272,4 +272,21 @@ fn settings_of_other_hosts_load_with_a_warning() {
         3,
         "nothing is said of what works, or asks for nothing\n{told}"
     );
+}
+
+/// An instance may be of another kind than its definition: then the file has two flows.
+#[test]
+fn an_instance_with_a_kind_of_its_own_is_a_flow_of_its_own() {
+    let source = format!(
+        "{PRELUDE}export const plain = defineFlow({{ kind: 'plain', actions }});\n\
+         const extra = handler({{ name: 'extra', execute: (_input, ctx) => ctx.flow.kind }});\n\
+         export default plain({{ id: 'mine', kind: 'other', actions: {{ extra: {{ block: extra }} }} }});\n"
+    );
+    let place = Place::new().file("f.ts", &source);
+    let flows = place.get("flows");
+    let kinds: Vec<&Value> = flows.as_array().expect("a list").iter().map(|flow| &flow["kind"]).collect();
+    assert_eq!(kinds, ["plain", "other"]);
+    assert_eq!(place.get("run other extra --user ada")["output"], "other");
+    assert_eq!(place.get("run other go --user ada")["output"], 1);
+    assert_eq!(place.get("run plain go --user ada")["output"], 1);
 }

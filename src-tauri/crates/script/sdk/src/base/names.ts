@@ -41,7 +41,9 @@ export function computeToolAliases(names: readonly string[]): Map<string, string
 
 export function assertUniqueToolNames(names: readonly string[], context: string): void {
   const twice = names.find((name, at) => names.indexOf(name) < at);
-  if (twice !== undefined) {
-    throw new Error(`${context} has two tools named "${twice}". Tool names must be unique within a generator.`);
-  }
+  if (twice !== undefined) refuseTwoTools(context, twice);
+}
+
+export function refuseTwoTools(context: string, name: string): never {
+  throw new Error(`${context} has two tools named "${name}". Tool names must be unique within a generator.`);
 }

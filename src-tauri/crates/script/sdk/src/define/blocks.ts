@@ -13,6 +13,7 @@ import { warnOfUnknown } from './known-keys';
 import { warnInsideBlock } from './nested-keys';
 import { runBlock } from './running';
 import { declaredIn, reactionsTo, RESOURCE_PLACES, type Declared, type Definitions } from './resources';
+import { refuseTwoTools } from '../base/names';
 import { isSchema, type AnySchema } from '../base/schema';
 import { refuseUnstrict } from '../base/unstrict';
 
@@ -219,7 +220,9 @@ export function handler(config: Config): Block {
   return block;
 }
 
-export function router(config: Config): Block {
+export function router(given: Config): Block {
+  // A block that is listed twice is one route.
+  const config = Array.isArray(given?.routes) ? { ...given, routes: [...new Set<unknown>(given.routes)] } : given;
   const block = built('router', config);
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);
@@ -231,12 +234,22 @@ export function router(config: Config): Block {
       `Router "${block.name}" needs routes: a non-empty array of blocks, got ${describeValue(config.routes)}`,
     );
   }
-  const names = config.routes.map((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`).name);
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  const routes = config.routes.map((route, at) => needBlock(route, `Router "${block.name}": routes[${at}]`));
+  const twice = twoOfOneName(routes);
   if (twice !== undefined)
     throw new Error(`Router "${block.name}" has two routes named "${twice}"; a route is known by its name`);
   if (config.validateRoute !== undefined) needFunction(config.validateRoute, `Router "${block.name}": validateRoute`);
   return block;
+}
+
+/** The name that two different blocks of a list share. */
+function twoOfOneName(blocks: readonly Block[]): string | undefined {
+  const known = new Map<string, Block>();
+  return blocks.find((block) => {
+    const other = known.get(block.name);
+    known.set(block.name, other ?? block);
+    return other !== undefined && other !== block;
+  })?.name;
 }
 
 export function generator(given: Config): Block {
@@ -254,7 +267,9 @@ export function generator(given: Config): Block {
   if (isSchema(outputSchema)) refuseUnstrict(outputSchema, `Generator "${block.name}"`);
   checkIdentity(config, `generator "${block.name}"`);
   checkLoop(config, `generator "${block.name}"`);
-  knownTools(block.config).forEach((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
+  const known = knownTools(block.config).map((tool, at) => needBlock(tool, `generator "${block.name}": tools[${at}]`));
+  const twice = twoOfOneName(known);
+  if (twice !== undefined) refuseTwoTools(`Generator "${block.name}"`, twice);
   const { toolApproval } = block.config;
   checkPolicy(toolApproval, `generator "${block.name}"`, knownTools(block.config), !!laterTools(block.config));
   repairOf(block.config);

@@ -106,13 +106,15 @@ export function placeOf(flow: Flow): string {
 
 /**
  * The flows that a file exports, in the order of its exports; a list exports each that it holds. Each instance of a
- * collection is one. Otherwise a definition and its instances are one: that of the default export, or else its first
+ * collection is one, and so is an instance with another kind than its definition's. Otherwise a definition and its instances are one: that of the default export, or else its first
  * instance.
  */
 export function flowsOf(exported: unknown[], main: unknown): Flow[] {
   const found = new Map<Config, Flow[]>();
   for (const flow of new Set(exported.flat().filter(isFlow))) {
-    found.set(root(flow), [...(found.get(root(flow)) ?? []), flow]);
+    // An instance with a kind of its own is a flow of its own.
+    const definition = flow.kind === root(flow).kind ? root(flow) : flow.definition;
+    found.set(definition, [...(found.get(definition) ?? []), flow]);
   }
   return [...found].flatMap(([definition, same]) => {
     const instances = same.filter((flow) => flow.definition !== definition);

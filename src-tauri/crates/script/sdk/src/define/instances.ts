@@ -9,7 +9,7 @@ import { FlowIdentityConflictError } from '../base/errors';
 
 /** Keys that belong to the definition alone. */
 const ENTRIES = ['chat', 'webhooks', 'schedules', 'internal', 'relay', 'task', 'tasks'];
-const FIXED = ['kind', 'cardinality', 'mcp', ...ENTRIES, 'configSchema'];
+const FIXED = ['cardinality', 'mcp', ...ENTRIES, 'configSchema'];
 /** Objects of settings: what the options say replaces single settings, not the whole. */
 const MERGED = ['session', 'request', 'user', 'project', 'org', 'work', 'authentication'];
 

@@ -63,6 +63,16 @@ pub(super) async fn offered(
     }
     let mut tools: Vec<Tool> = Vec::new();
     for block in blocks {
+        match tools.iter().find(|tool| tool.block.name == block.name) {
+            Some(tool) if Rc::ptr_eq(&tool.block, &block) => continue,
+            Some(_) => {
+                return Err(FlowError::plain(format!(
+                    "Generator \"{}\" has two tools named \"{}\". Tool names must be unique within a generator.",
+                    cx.frame.block.name, block.name
+                )));
+            }
+            None => {}
+        }
         let plain = tool_alias(&block.name);
         let mut name = plain.clone();
         let mut count = 1;
