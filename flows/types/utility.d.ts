@@ -68,7 +68,9 @@ export declare function memoryExtractor<O = z.infer<typeof memoryExtractorOutput
 
 export declare const decomposerTaskSchema: z.ZodObject<{
   id: z.ZodString;
+  title: z.ZodNullable<z.ZodString>;
   goal: z.ZodString;
+  context: z.ZodNullable<z.ZodString>;
   deps: z.ZodOptional<z.ZodArray<z.ZodString>>;
   priority: z.ZodOptional<z.ZodEnum<["high", "medium", "low"]>>;
 }>;

@@ -29,6 +29,7 @@ export default defineFlow({
       .then(gate)
       .map((analysis: any) => ({ findings: analysis.findings }))
       .then(synthesize) },
+    decompose: { block: decompose },
     reduce: { block: chain("reduce").parallel({ distill: utility.contextReducer({ name: "distill" }), denoise: utility.contextReducer({ name: "denoise", mode: "denoise" }), compress: utility.contextReducer({ name: "compress", mode: "compress" }) }) },
     memories: { block: utility.memoryExtractor({ name: "memories" }) },
     compose: { block: utility.composer({ name: "compose", objectives: ["Keep the order"] }) },

@@ -126,7 +126,9 @@ export function memoryExtractor(config: Config): Block {
 
 export const decomposerTaskSchema = z.object({
   id: z.string(),
+  title: z.string().nullable(),
   goal: z.string(),
+  context: z.string().nullable(),
   deps: z.array(z.string()).optional(),
   priority: z.enum(['high', 'medium', 'low']).optional(),
 });
@@ -136,7 +138,9 @@ export function decomposer(config: Config): Block {
   const prompt = [
     'Split the request into tasks that can be done one by one, without asking anybody back.',
     'Where it leaves something open, assume what is most likely meant.',
-    'Each task has an id of its own and a goal. `deps` names the tasks whose results it needs, and no others.',
+    'Each task has an id of its own and a goal, and a short `title` for people, or null.',
+    '`context` holds the facts of the request that the task needs and its goal leaves out, or null.',
+    ' `deps` names the tasks whose results it needs, and no others.',
     'A task stands after those it needs.',
   ];
   return asking(config, prompt, decomposerOutputSchema);
