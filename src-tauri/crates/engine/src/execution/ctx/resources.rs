@@ -220,7 +220,7 @@ impl Context {
         let Shape::Collection(collection) = &at.resource.shape else { return Ok(()) };
         let data = |state: &Arc<State>| Arg::Data(state.to_json().into());
         let path = at.entry.as_ref().map_or("", |entry| entry.path.as_str());
-        let key = Arg::Data(path.into());
+        let key = Arg::Data(Value::String(path.to_owned()).into());
         let (callback, args): (&Option<Fun>, Vec<Arg>) = match happened {
             InstanceChange::Created(state) => (&collection.on_created, vec![key, data(state)]),
             InstanceChange::Updated { state, previous, .. } => {
@@ -382,7 +382,7 @@ fn unfit_change(reaction: &Reaction, change: &Value) -> Option<EventKind> {
         change["ref"].as_str().unwrap_or_default(),
         first_issue(&issues)
     );
-    let payload =
-        Map::from_iter([("message".to_owned(), message.into()), ("code".to_owned(), "reactive_input_invalid".into())]);
+    let code = Value::from("reactive_input_invalid");
+    let payload = Map::from_iter([("message".to_owned(), Value::from(message)), ("code".to_owned(), code)]);
     Some(EventKind::ItemAdded { item: NewItem::plain("error", ItemStatus::Failed, payload) })
 }
