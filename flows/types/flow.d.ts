@@ -169,7 +169,7 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
 type OwnEntryMaps = "internal" | "task" | "tasks";
 
 /** What belongs to the definition alone. */
-type Fixed = "kind" | "cardinality" | "mcp" | "chat" | "webhooks" | "schedules" | OwnEntryMaps | "configSchema";
+type Fixed = "cardinality" | "mcp" | "chat" | "webhooks" | "schedules" | OwnEntryMaps | "configSchema";
 
 /** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
 export interface FlowOptions<A> extends Partial<

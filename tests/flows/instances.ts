@@ -19,6 +19,7 @@ const flow = defineFlow({
     kept: { description: "Stays as it is", block: says("as defined") },
     replaced: { description: "Keeps its description", block: says("as defined") },
     mood: { block: handler({ name: "mood", execute: (_input, ctx: any) => ctx.session.state.mood }) },
+    facts: { block: handler({ name: "facts", execute: () => [flow, other].map(({ requireUser, config }: any) => ({ requireUser, config })) }) },
     runtime: {
       block: handler({
         name: "runtime",
@@ -30,6 +31,9 @@ const flow = defineFlow({
     },
   },
 });
+
+const settled = defineFlow({ kind: "settled", requireUser: false, configSchema: z.object({ n: z.number() }), actions: { mood: { block: says("settled") } } } as any) as any;
+const other = settled({ config: { n: 1 } });
 
 export default flow({
   id: "one of many",

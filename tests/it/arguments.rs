@@ -381,6 +381,22 @@ const MISTAKES: &[(&str, &[&str])] = &[
         &["Flow \"k\"", "handler \"c\"", "flowConfigSchema", "no configSchema"],
     ),
     (
+        "defineFlow(any({ kind: \"k\", configSchema: z.object({ n: z.number() }).catchall(z.any()), actions: { a: { block: one } } }))",
+        &["Flow \"k\" declares a configSchema with a catchall"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", configSchema: z.union([z.object({ n: z.number() }), z.object({})]), actions: { a: { block: one } } }))",
+        &["Flow \"k\" declares a configSchema that is not an object schema"],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", configSchema: z.object({ n: z.any() }), config: { n: \"x\" }, actions: { a: { block: handler({ name: \"c\", flowConfigSchema: z.object({ n: z.number() }), execute: () => 1 } as any) } } }))",
+        &["Flow \"k\" instance \"k\"", "has a config bag that block \"c\" cannot read", "\"n\""],
+    ),
+    (
+        "defineFlow(any({ kind: \"k\", configSchema: z.object({ n: z.number() }), config: { n: 1 }, actions: { a: { block: handler({ name: \"c\", flowConfigSchema: z.object({ m: z.number().default(2) }), execute: () => 1 } as any) } } }))",
+        &["block \"c\" declares a flowConfigSchema that would change the bag at \"m\""],
+    ),
+    (
         "defineFlow(any({ kind: \"k\", session: { retention: { maxAge: \"long\" } } }))",
         &["Flow \"k\"", "retention.maxAge", "\"24h\"", "\"long\""],
     ),

@@ -237,7 +237,7 @@ const around = async (_ctx: any, next: any) => next();
 const state = z.object({ n: z.number().default(1) });
 const session = { stateSchema: state, clientData: { n: ({ state }: any) => state.n }, cas: { maxRetries: 1, baseDelayMs: 5 } };
 const one = { kind: 'one', session, middleware: [around], internal: { b: { block: h } },
-  configSchema: state.refine(() => true), actions: { go: { block: h }, send: { block: d } } };
+  configSchema: state, actions: { go: { block: h }, send: { block: d } } };
 export const a = defineFlow(one as any)({ id: 'one' });
 ";
     let place = Place::new().file("flows/k.ts", source);

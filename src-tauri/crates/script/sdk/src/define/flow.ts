@@ -9,6 +9,7 @@ import { warn, warnOfSlots, warnOfUnknown } from './known-keys';
 import { checkPolicies } from './policies';
 import { checkProjection } from './projections';
 import { checkAddresses } from './addresses';
+import { checkConfigSchema, configOf } from './flow-config';
 import { addressOf, checkEntries, entriesOf, runnableOf } from './entries';
 import { checkIdentity, checkOffers, isOneOfMany, mint } from './instances';
 import { warnInsideFlow } from './nested-keys';
@@ -38,6 +39,28 @@ export class Flow {
 
   get actions(): Record<string, Config> {
     return (this.definition.actions ?? {}) as Record<string, Config>;
+  }
+
+  get requireUser(): boolean {
+    const { authentication, requireUser } = this.definition as { authentication?: Config; requireUser?: unknown };
+    return (authentication?.requireUser ?? requireUser) !== false;
+  }
+
+  /** Its settings, as `ctx.flow.config` has them. A definition that needs some has none. */
+  get config(): Readonly<Config> {
+    const known = settings.get(this.definition);
+    if (known) return known;
+    const found = Object.freeze(madeOf.has(this.definition) ? configOf(this) : (this.configIfGiven() ?? {}));
+    settings.set(this.definition, found);
+    return found;
+  }
+
+  private configIfGiven(): Config | undefined {
+    try {
+      return configOf(this);
+    } catch {
+      return undefined;
+    }
   }
 
   /** The resources that the flow itself declares. */
@@ -80,6 +103,8 @@ function resourcesOf(definition: Config): readonly Declared[] {
 /** Every flow that was defined while the file loaded, with the stack of its definition. */
 const made: [kind: string, stack: string][] = [];
 
+/** The settings of flows that were asked for them. */
+const settings = new WeakMap<Config, Readonly<Config>>();
 /** Of an instance of a flow: the definition that it is made of. */
 const madeOf = new WeakMap<Config, Config>();
 /** Where a definition stands. */
@@ -182,6 +207,7 @@ export function defineFlow(definition: Config): FlowType {
   checkHooks(definition);
   checkPolicies(definition);
   needUser(definition);
+  checkConfigSchema(definition);
   checkOffers(definition);
   checkIdentity(definition);
   // An instance is told of where its definition stands.

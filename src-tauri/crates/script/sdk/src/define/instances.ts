@@ -3,7 +3,8 @@
 //
 // Must not: run anything. What no part of this program serves (mcp, voice) is kept as it was written.
 
-import type { Block, Config } from './blocks';
+import type { Config } from './blocks';
+import { readersOf } from './flow-config';
 import { describeValue } from '../base/arguments';
 import { FlowIdentityConflictError } from '../base/errors';
 
@@ -84,10 +85,7 @@ export function checkOffers(definition: Config): void {
     if (silent) throw new Error(`${where}: action "${silent[0]}" is offered over MCP, so it needs a description`);
   }
   if (definition.configSchema !== undefined) return;
-  const demanding = Object.values(actions)
-    .map(rootBlock)
-    .map(findDemanding)
-    .find((block) => block !== undefined);
+  const [demanding] = readersOf(definition);
   if (demanding) {
     throw new Error(
       `${where}: ${demanding.kind} "${demanding.name}" has a flowConfigSchema, but the flow has no configSchema`,
@@ -101,21 +99,4 @@ function isOffered(mcp: unknown): boolean {
 
 function blank(text: unknown): boolean {
   return typeof text !== 'string' || text.trim() === '';
-}
-
-function rootBlock(action: Config): Block {
-  return (action.block ?? action.steps) as Block;
-}
-
-function findDemanding(root: Block): Block | undefined {
-  const seen = new Set<Block>();
-  const waiting = [root];
-  for (let block = waiting.pop(); block; block = waiting.pop()) {
-    if (seen.has(block)) continue;
-    seen.add(block);
-    if (block.config.flowConfigSchema !== undefined) return block;
-    // One by one: a call takes at most 65,535 arguments, and a chain may have more steps.
-    for (const child of block.children) waiting.push(child);
-  }
-  return undefined;
 }
