@@ -200,6 +200,7 @@ const grouped = generator({ name: "grouped", model: groups("fast"), prompt: "Be 
 const spoken = generator({ name: "spoken", model: spare, prompt: "Speak.", user: "x" });
 
 /** What a call came to: its answer, or its refusal. */
+const nested = (depth: number): unknown => (depth === 0 ? 1 : { a: nested(depth - 1) });
 const tried = (call: () => unknown): unknown => {
   try {
     return call();
@@ -235,7 +236,10 @@ const names = handler({
       tag: prompt.xmlTag("memory", "x"),
       reserved: tried(() => prompt.validateTagName("system")),
       aliases: [...helpers.computeToolAliases(["a.b", "a/b"]).values()],
-      command: ["/plan-change to yearly", "please /plan-change"].map((text) => text.match(SLASH_COMMAND_PATTERN)?.slice(1) ?? null),
+      command: ["/plan-change to yearly", "please /plan-change", " /plan-change"].map((text) => text.match(SLASH_COMMAND_PATTERN)?.slice(1) ?? null),
+      equal: [helpers.deepEqual(new Date(5), new Date(5)), helpers.deepEqual(new Date(1), 1), tried(() => helpers.deepEqual(nested(40), nested(40))), tried(() => helpers.deepEqual(new Map(), {}))],
+      loose: [helpers.looseDeepEqual(NaN, NaN), helpers.looseDeepEqual([1], { 0: 1 }), helpers.looseDeepEqual({ a: new Map([[1, 2]]) }, { a: new Map() }), helpers.looseDeepEqual({ a: 1 }, { b: 1 })],
+      seen: items.resolveItemVisibility({ type: "generator_step" } as any),
       traced: [isTraceObservabilityEnabled(), resolveTracingLevel()],
       provider: providerTool("code", {}).name,
     };
@@ -252,7 +256,7 @@ const costs = handler({
     groups: [groups.groups().length, Object.keys(DEFAULT_PRESETS).length > 0, isModelSelection("x") || !isModelSelection({ model: "x" })],
     retryable: isRetryableError(new Error("fetch failed")),
     priced: modelPricingEstimator(DEFAULT_MODEL_LOOKUP).estimate({ prompt: 1_000_000, completion: 0 }, "gpt-4.1"),
-    entry: findModelEntry("gpt-4.1")?.keyword,
+    entry: ["gpt-4.1", "anthropic/claude-sonnet-4-5-20250514"].map((model) => findModelEntry(model)?.keyword),
     counted: [
       await estimateTokenCounter.count("1234567", "gpt-4.1"),
       await createEstimateTokenCounter().countMessages([{ content: "ab" }], "other"),

@@ -110,7 +110,9 @@ pub fn resolve_item_visibility(
             (None, Some(AgentType::Sub)) => Visibility { client: true, history: false },
             (None, _) => Visibility { client: true, history: true },
         },
-        "block_output" | "router_decision" | "state_snapshot" => Visibility { client: false, history: false },
+        "block_output" | "router_decision" | "state_snapshot" | "generator_step" => {
+            Visibility { client: false, history: false }
+        }
         _ => Visibility { client: true, history: false },
     }
 }

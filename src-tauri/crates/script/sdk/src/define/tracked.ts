@@ -67,7 +67,8 @@ function objectOf(shape: Record<string, AnySchema>): AnySchema {
     );
     return parts(entries, (key, part) => void (data[key] = part)) ?? { success: true, data };
   };
-  return { safeParse, _def: { typeName: 'ZodObject', shape: () => shape } };
+  const made = { safeParse, shape, _def: { typeName: 'ZodObject', shape: () => shape } };
+  return made;
 }
 
 function arrayOf(element: AnySchema): AnySchema {
@@ -85,10 +86,10 @@ export function compare(sequencer: string, declared: AnySchema | undefined, made
   if (!declared || !made || declared === made) return;
   const found = difference(declared, made);
   if (found === undefined) return;
-  const { what, declaredKind, inferredKind, reason } = found;
+  const { what, declaredKind, inferredKind, types, reason } = found;
   throw new SequencerSchemaMismatchError(
     `Sequencer "${sequencer}" declares ${what} of kind ${declaredKind}, but its chain makes ${inferredKind}: ${reason}`,
-    { details: { sequencerName: sequencer, declaredKind, inferredKind, reason } },
+    { details: { sequencerName: sequencer, declaredKind: types[0], inferredKind: types[1], reason } },
   );
 }
 
@@ -127,6 +128,13 @@ function kindOf(schema: AnySchema): string {
   return literal === null ? 'null' : typeof literal;
 }
 
+/** The class of a schema past its wrappers, like `ZodString`. */
+function className(schema: AnySchema): string {
+  const kind = typeOf(core(schema));
+  const named: Record<string, string> = { discriminatedunion: 'DiscriminatedUnion', nativeenum: 'NativeEnum' };
+  return `Zod${named[kind] ?? kind.charAt(0).toUpperCase() + kind.slice(1)}`;
+}
+
 /** Kinds that cannot be the same value's. */
 function unequal(one: AnySchema, two: AnySchema): boolean {
   const kinds = [kindOf(one), kindOf(two)];
@@ -138,13 +146,16 @@ interface Difference {
   what: string;
   declaredKind: string;
   inferredKind: string;
+  /** The same as zod's classes of schemas. */
+  types: [string, string];
   reason: string;
 }
 
 function difference(declared: AnySchema, made: AnySchema): Difference | undefined {
   const between = (what: string, one: AnySchema, two: AnySchema, reason: (kinds: [string, string]) => string) => {
     const kinds: [string, string] = [kindOf(one), kindOf(two)];
-    return { what, declaredKind: kinds[0], inferredKind: kinds[1], reason: reason(kinds) };
+    const types: [string, string] = [className(one), className(two)];
+    return { what, declaredKind: kinds[0], inferredKind: kinds[1], types, reason: reason(kinds) };
   };
   if (unequal(declared, made)) return between('an output', declared, made, ([one, two]) => `${one} is not ${two}`);
   const [wanted, given] = [shapeOf(core(declared)), shapeOf(core(made))];

@@ -19,7 +19,7 @@ export const dispatchHandleSchema = z.object({
 export const DISPATCH_TYPES = ['public', 'internal', 'task', 'chat', 'webhook', 'schedule'] as const;
 
 /** A line that begins with a command, like `/help me`: its name and what follows. */
-export const SLASH_COMMAND_PATTERN = /^\s*\/([a-z\d][a-z\d-]{0,63})(?:\s+([^]*))?$/;
+export const SLASH_COMMAND_PATTERN = /^\/([a-z\d][a-z\d-]{0,63})(?:\s+([^]*))?$/;
 
 export { DISPATCH_SEAM };
 

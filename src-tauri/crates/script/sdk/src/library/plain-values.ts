@@ -22,33 +22,49 @@ export function deepMerge(base: Plain, override: Plain): Plain {
   return merged;
 }
 
-function same(one: unknown, two: unknown, strict: boolean): boolean {
+/** How deep `deepEqual` looks: a value that contains itself has no end. */
+const DEEPEST = 32;
+
+function same(one: unknown, two: unknown, depth: number): boolean {
+  if (depth > DEEPEST) throw new RangeError(`deepEqual: values nest deeper than ${DEEPEST} levels`);
   if (Object.is(one, two)) return true;
-  if (strict) [one, two].forEach(refuseUnplain);
+  [one, two].forEach(refuseUnplain);
+  if (one instanceof Date || two instanceof Date) {
+    return one instanceof Date && two instanceof Date && Object.is(one.getTime(), two.getTime());
+  }
   if (Array.isArray(one) || Array.isArray(two)) {
     if (!Array.isArray(one) || !Array.isArray(two) || one.length !== two.length) return false;
-    return one.every((item, at) => same(item, two[at], strict));
+    return one.every((item, at) => same(item, two[at], depth + 1));
   }
   if (!isPlain(one) || !isPlain(two)) return false;
   const keys = Object.keys(one);
   return (
     keys.length === Object.keys(two).length &&
-    keys.every((key) => Object.prototype.hasOwnProperty.call(two, key) && same(one[key], two[key], strict))
+    keys.every((key) => Object.prototype.hasOwnProperty.call(two, key) && same(one[key], two[key], depth + 1))
   );
 }
 
 function refuseUnplain(value: unknown): void {
   const isObject = typeof value === 'object' && value !== null;
-  if (typeof value !== 'function' && (!isObject || Array.isArray(value) || isPlain(value))) return;
-  const what = typeof value === 'function' ? 'a function' : `a ${(value as object).constructor.name}`;
-  throw new TypeError(`deepEqual compares JSON values, got ${what}; looseDeepEqual takes it for different`);
+  if (isObject && (Array.isArray(value) || isPlain(value) || value instanceof Date)) return;
+  if (!isObject && typeof value !== 'function' && typeof value !== 'symbol') return;
+  const what = isObject ? `a ${(value as object).constructor.name}` : `a ${typeof value}`;
+  throw new TypeError(`deepEqual compares JSON values and dates, got ${what}; looseDeepEqual compares any values`);
 }
 
-/** Whether two JSON values are equal. Anything else is refused. */
-export const deepEqual = (one: unknown, two: unknown): boolean => same(one, two, true);
+/** Whether two JSON values are equal. A date equals one of the same time; anything else is refused. */
+export const deepEqual = (one: unknown, two: unknown): boolean => same(one, two, 0);
 
-/** The same, and what is no JSON is equal only to itself. */
-export const looseDeepEqual = (one: unknown, two: unknown): boolean => same(one, two, false);
+/** Whether two values have equal own keys, whatever they are. Refuses nothing; `NaN` equals nothing. */
+export function looseDeepEqual(one: unknown, two: unknown): boolean {
+  if (one === two) return true;
+  if (typeof one !== 'object' || typeof two !== 'object' || one === null || two === null) return false;
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(two).length &&
+    keys.every((key) => looseDeepEqual((one as Plain)[key], (two as Plain)[key]))
+  );
+}
 
 /** JSON with its keys in order, so that equal values have equal texts. */
 export function stableStringify(value: unknown): string {

@@ -21,8 +21,12 @@ const row = (keyword: string, charsPerToken: number, prompt?: number, completion
 
 /** Dollars for a million tokens. Prices change: give a table of your own where they matter. */
 export const DEFAULT_MODEL_LOOKUP: ModelLookupEntry[] = [
+  row('claude-opus-4-6', 4, 15, 75),
   row('claude-opus-4', 4, 15, 75),
+  row('claude-sonnet-4-6', 4, 3, 15),
+  row('claude-sonnet-4-5', 4, 3, 15),
   row('claude-sonnet-4', 4, 3, 15),
+  row('claude-haiku-4-5', 4, 0.8, 4),
   row('claude-haiku-4', 4, 0.8, 4),
   row('claude', 4),
   row('gpt-5.4-mini', 3.5, 0.2, 0.8),
