@@ -76,7 +76,6 @@ export class OpenRequest {
     this.#disconnect();
     this.open(null);
   }
-
   get now(): number {
     return this.clock.now;
   }
