@@ -115,7 +115,7 @@ fn a_difference_names_the_edit_of_a_fork() {
         .map(|row| format!("{} {}", row["operation"].as_str().unwrap_or(""), row["new"]))
         .collect();
     assert_eq!(by.last().map(String::as_str), Some("edit 60"), "{history:#}");
-    let why = place.get(&format!("why {first} --value session.last.amount"));
+    let why = place.get(&format!("why {first} --at root --value session.last.amount"));
     assert!(why.to_string().contains("\"edit\""), "{why:#}");
 }
 
