@@ -67,8 +67,10 @@ const flow = defineFlow({
 const instance = flow({ id: "other", actions: { one: { description: "Measures again" }, six: { block: loose } } });
 typed(instance.kind).as<string>(true);
 instance({ isolateUserState: false }).actions.one.description;
-// @ts-expect-error An instance is of the same kind.
+// An instance of another kind is a flow of its own.
 flow({ kind: "another" });
+// @ts-expect-error How many instances there are is said once, by the definition.
+flow({ cardinality: "singleton" });
 // @ts-expect-error A setting that actions do not have.
 flow({ actions: { one: { descripton: "Measures" } } });
 
