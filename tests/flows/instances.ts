@@ -2,12 +2,12 @@
  * Instances: options over a definition, and what a block sees of the run it belongs to.
  */
 
-import { defineFlow, handler } from "@flow-state-dev/core";
+import { defineFlow, handler, type FlowType } from "@flow-state-dev/core";
 import { z } from "zod";
 
 const says = (words: string) => handler({ name: words.replace(/ /g, "-"), execute: () => words });
 
-const flow = defineFlow({
+const flow: FlowType = defineFlow({
   kind: "instances",
   requireUser: false,
   authentication: { requireUser: true, defaultUserId: "somebody" },

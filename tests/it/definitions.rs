@@ -285,7 +285,7 @@ fn an_instance_with_a_kind_of_its_own_is_a_flow_of_its_own() {
     let place = Place::new().file("f.ts", &source);
     let flows = place.get("flows");
     let kinds: Vec<&Value> = flows.as_array().expect("a list").iter().map(|flow| &flow["kind"]).collect();
-    assert_eq!(kinds, ["plain", "other"]);
+    assert_eq!(kinds, ["other", "plain"]);
     assert_eq!(place.get("run other extra --user ada")["output"], "other");
     assert_eq!(place.get("run other go --user ada")["output"], 1);
     assert_eq!(place.get("run plain go --user ada")["output"], 1);

@@ -106,6 +106,8 @@ fn code_in_a_then_belongs_to_the_block_that_waits() {
         "await Promise.resolve(query)",
         "await Promise.resolve().then(() => query)",
         "await Promise.reject(1).catch(() => query)",
+        "await { then(keep) { keep(query); } }",
+        "await { then(keep) { setTimeout(() => keep({ then: (inner) => inner(query) }), 1); } }",
         "await new Query()",
         "await Object.create(query)",
         "await (async () => { for await (const one of [query]) return one; })()",

@@ -158,7 +158,7 @@ export default defineFlow({
     inside: asks("inside", async () => { let n = 0; await new Promise((done: any) => { const timer = setInterval(() => { if (++n === 2) { clearInterval(timer); done(); } }, 1); }); }),
     module: asks("module", () => clear(set(nothing, LONG))),
     signal: asks("signal", async () => { const controller = new AbortController(); const waits = sleeps(LONG, 1, { signal: controller.signal }).catch(nothing); controller.abort(); await waits; }),
-    unheeded: asks("unheeded", () => { AbortSignal.timeout(LONG); }),
+    alone: asks("alone", () => { AbortSignal.timeout(LONG); }),
     released: asks("released", (ctx) => {
       const any = AbortSignal.any([AbortSignal.timeout(LONG), ctx.signal]);
       any.addEventListener("abort", nothing);
@@ -166,6 +166,13 @@ export default defineFlow({
       any.removeEventListener("abort", nothing);
       any.onabort = null;
     }),
+    over: asks("over", () => {
+      const controller = new AbortController();
+      const any = AbortSignal.any([controller.signal, AbortSignal.timeout(LONG)]);
+      any.addEventListener("abort", nothing);
+      controller.abort();
+    }),
+    passed: asks("passed", () => AbortSignal.any([AbortSignal.timeout(LONG), AbortSignal.abort()]).addEventListener("abort", nothing)),
     fetched: asks("fetched", () => fetch("http://127.0.0.1:9/", { signal: AbortSignal.timeout(LONG) }).catch(nothing)),
     late: { block: sequencer({ name: "late", inputSchema: z.any() }).map(() => { const timer = setTimeout(nothing, LONG); setTimeout(() => clearTimeout(timer), 5); return 1; }).step(asks("asks", nothing).block) },
   },
@@ -178,7 +185,7 @@ export default defineFlow({
 fn a_cleared_timer_holds_no_request() {
     let place = Place::with_flow(CLEARED);
     let cleared = ["timeout", "later", "interval", "inside", "module", "signal", "late"];
-    for action in cleared.into_iter().chain(["unheeded", "released", "fetched"]) {
+    for action in cleared.into_iter().chain(["alone", "released", "over", "passed", "fetched"]) {
         let ran = place.ask(&format!("run main {action} --user ada --request {action}"));
         assert_eq!(ran.code, Some(4), "{action}: {ran}");
         let of_kind = |kind: &str| place.get(&format!("events {action} --kind {kind}"));

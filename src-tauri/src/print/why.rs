@@ -59,8 +59,9 @@ fn line(view: &WhyView, edge: &WhyEdge) -> String {
             let event = of.as_ref().map(|of| format!(" from {}", spot(view, of))).unwrap_or_default();
             let others =
                 edge.others.map(|many| format!(", after {}", counted(many, "other write"))).unwrap_or_default();
-            let side =
-                |value: &Option<runner::Json>| value.as_ref().map_or("(nothing)".to_owned(), |one| short(&one.0));
+            let side = |value: &Option<runner::Json>| {
+                value.as_ref().map_or("(nothing, or too large)".to_owned(), |one| short(&one.0))
+            };
             let values = match (&edge.old, &edge.new) {
                 (None, None) => String::new(),
                 (old, new) => format!(": {} → {}", side(old), side(new)),

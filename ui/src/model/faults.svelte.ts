@@ -29,10 +29,11 @@ export class Faults {
   }
 
   #end(id: number): void {
-    setTimeout(
-      () => (this.isHeld && this.notes.some((note) => note.id === id) ? this.#end(id) : this.dismiss(id)),
-      STAYS_MS,
-    );
+    setTimeout(() => {
+      if (!this.notes.some((note) => note.id === id)) return;
+      if (this.isHeld) this.#end(id);
+      else this.dismiss(id);
+    }, STAYS_MS);
   }
 
   dismiss(id: number): void {

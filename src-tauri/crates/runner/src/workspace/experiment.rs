@@ -257,7 +257,7 @@ impl Workspace {
             known.into_iter().map(|one| ((one.0.arm, one.0.number), one)).collect();
         for ((arm, number), (_, request)) in &known {
             match request.as_ref().map(|request| Begun::of(self.request_row(request.clone()).status)) {
-                Some(Begun::Stopped) => experiment.twins.was_interrupted(*arm),
+                Some(Begun::Stopped) => experiment.twins.was_interrupted(*arm, *number),
                 Some(_) => experiment.twins.asks(*arm, *number),
                 None => {}
             }

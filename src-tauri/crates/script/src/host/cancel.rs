@@ -12,7 +12,7 @@ use crate::vm::natives::Control;
 
 /// Cancels an asynchronous call, by its id. Does nothing if it has completed.
 pub(crate) fn cancel(shared: &Shared, payload: &str) -> Result<Option<String>, String> {
-    let id = payload.parse().map_err(|_| "stop needs a question's id")?;
+    let id = payload.parse().map_err(|_| "cancel needs the id of a call")?;
     control(shared, id, Control::Cancel);
     Ok(None)
 }
@@ -21,8 +21,8 @@ pub(crate) fn cancel(shared: &Shared, payload: &str) -> Result<Option<String>, S
 /// passed.
 pub(crate) fn hold(shared: &Shared, payload: &str) -> Result<Option<String>, String> {
     let told = payload.split_once(' ').and_then(|(id, told)| Some((id.parse().ok()?, told.parse().ok()?)));
-    let (id, is_heeded) = told.ok_or("hold needs a question's id, and whether it is heeded")?;
-    control(shared, id, Control::Hold(is_heeded));
+    let (id, has_listeners) = told.ok_or("hold needs the id of a call, and whether anything listens")?;
+    control(shared, id, Control::Hold(has_listeners));
     Ok(None)
 }
 
@@ -33,12 +33,13 @@ fn control(shared: &Shared, id: u64, control: Control) {
     }
 }
 
-/// Completes when the flow cancels the call. Until then the request waits for a timeout as long as it is heeded.
+/// Completes when the flow cancels the call. Until then the request waits for a timeout while
+/// anything listens to it.
 pub(crate) async fn cancelled(cx: &Cx, mut controls: UnboundedReceiver<Control>) {
     let hold = Cell::new(None);
     loop {
         match controls.next().await {
-            Some(Control::Hold(is_heeded)) => hold.set(is_heeded.then(|| cx.run.effects.hold())),
+            Some(Control::Hold(has_listeners)) => hold.set(has_listeners.then(|| cx.run.effects.hold())),
             Some(Control::Cancel) => return,
             // Nothing can cancel it any more.
             None => std::future::pending().await,

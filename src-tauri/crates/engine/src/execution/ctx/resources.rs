@@ -370,8 +370,8 @@ pub(super) fn refusal(name: &str, code: &str, message: String) -> FlowError {
     error
 }
 
-/// Returns the item that says why a reaction does not run, if its block's `inputSchema` refuses the change. A block with
-/// `connectInput` makes its input of the change first.
+/// Returns the item that says why a reaction does not run, if its block's `inputSchema` refuses the change. A block
+/// with `connectInput` makes its input of the change first.
 fn unfit_change(reaction: &Reaction, change: &Value) -> Option<EventKind> {
     let block = &reaction.block;
     let schema = block.input_schema.as_ref().filter(|_| block.connect_input.is_none())?;

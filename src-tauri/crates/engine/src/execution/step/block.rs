@@ -78,7 +78,7 @@ pub(crate) fn try_block(
         let input = run.input_of(&path, input);
         // A generator retries its tools itself, by the tool's settings over its own.
         let retry = block.retry.as_ref().filter(|_| !matches!(role, BlockRole::Tool(_)));
-        let mut tries = failed_tries(retry, run.replay_cache.failed_tries(&path)).of_block;
+        let mut tries = failed_tries(retry, run.replay_cache.failed_tries(&path));
         let mut is_first = true;
         let mut conflicts = 0;
         // Kept while a body runs again because a record changed under it.

@@ -82,7 +82,7 @@ impl Workspace {
             let running = self.resume_sample(recorded, job.variant, calls)?;
             self.finish_sample(running, calls, cancel)?;
             if !calls.is_refused() && !cancel.is_cancelled() {
-                twins.has_gone_on(job.arm);
+                twins.has_gone_on(job.arm, job.number);
             }
             return Ok(Some(request.to_owned()));
         }

@@ -3,7 +3,7 @@
 //!
 //! What a sample asks is known when it asks. Before, it is judged by what the arms differ in. Must not know a budget.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 
 use serde_json::json;
@@ -29,8 +29,8 @@ struct Seen {
     asked: HashSet<(usize, u32)>,
     /// The arms that ask something else than those of their group.
     others: HashSet<u32>,
-    /// The arms with a sample that was stopped before it was known whether it asks the same.
-    interrupted: HashSet<u32>,
+    /// The arm and the number of each sample that was stopped before it was known whether it asks the same.
+    interrupted: BTreeSet<(u32, u32)>,
 }
 
 impl Twins {
@@ -58,7 +58,8 @@ impl Twins {
     pub(super) fn may_share(&self, arm: u32, number: u32) -> bool {
         let Some(group) = self.groups.get(&arm) else { return false };
         let seen = lock(&self.seen);
-        let is_compared = !seen.others.contains(&arm) && !seen.interrupted.contains(&arm);
+        let is_interrupted = seen.interrupted.range((arm, 0)..=(arm, u32::MAX)).next().is_some();
+        let is_compared = !seen.others.contains(&arm) && !is_interrupted;
         seen.others.len() < MAX_OTHERS && is_compared && seen.asked.contains(&(*group, number))
     }
 
@@ -68,13 +69,13 @@ impl Twins {
     }
 
     /// A sample of an arm was stopped: what it would have asked is not known.
-    pub(super) fn was_interrupted(&self, arm: u32) {
-        lock(&self.seen).interrupted.insert(arm);
+    pub(super) fn was_interrupted(&self, arm: u32, number: u32) {
+        lock(&self.seen).interrupted.insert((arm, number));
     }
 
     /// A sample of an arm went on to its end, and asked nothing that another one had not asked.
-    pub(super) fn has_gone_on(&self, arm: u32) {
-        lock(&self.seen).interrupted.remove(&arm);
+    pub(super) fn has_gone_on(&self, arm: u32, number: u32) {
+        lock(&self.seen).interrupted.remove(&(arm, number));
     }
 }
 
@@ -108,14 +109,17 @@ mod tests {
         let twins = Twins::of(&arms);
         twins.asks(0, 1);
         for arm in 1..=2 * MAX_OTHERS as u32 {
-            twins.was_interrupted(arm);
+            twins.was_interrupted(arm, 1);
         }
+        twins.was_interrupted(1, 2);
         assert!(!twins.may_share(1, 1), "whether it asks the same is not known");
         assert!(twins.may_share(19, 1), "the others are as they were");
-        twins.has_gone_on(1);
+        twins.has_gone_on(1, 1);
+        assert!(!twins.may_share(1, 3), "its second sample was interrupted, too");
+        twins.has_gone_on(1, 2);
         assert!(twins.may_share(1, 1) && !twins.may_share(2, 1));
         twins.asks_otherwise(1);
-        twins.has_gone_on(1);
+        twins.has_gone_on(1, 1);
         assert!(!twins.may_share(1, 1), "it was compared");
     }
 

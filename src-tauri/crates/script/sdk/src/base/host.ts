@@ -235,7 +235,7 @@ function wellFormed(json: string): string {
 }
 
 /** Gets ways to stop what has started, and to say whether the request must wait for a timeout. */
-type Started = (stop: () => void, hold: (isHeeded: boolean) => void) => void;
+type Started = (stop: () => void, hold: (hasListeners: boolean) => void) => void;
 
 /** Asks the engine for something that takes time. */
 export function ask(token: number, op: string, payload: unknown, started?: Started): Promise<string> {
@@ -250,7 +250,7 @@ export function askJson(token: number, op: string, json: string, started?: Start
     native.start(id, op, token, json);
     started?.(
       () => void native.sync('stop', token, String(id)),
-      (isHeeded) => void native.sync('hold', token, `${id} ${isHeeded}`),
+      (hasListeners) => void native.sync('hold', token, `${id} ${hasListeners}`),
     );
   });
 }
@@ -339,13 +339,13 @@ export function saidOf(error: object): string | undefined {
 }
 
 /** A callback of `then` or of a promise's maker. */
-type Told = (value: unknown) => unknown;
+type Callback = (value: unknown) => unknown;
 
 /** Continuations run as the block that registered them. */
 function carrying(callback: unknown, token: number): unknown {
   if (typeof callback !== 'function') return callback;
   if (isAside(token)) return nothing;
-  return (value: unknown) => runAs(token, () => askedAsNow((callback as Told)(value)));
+  return (value: unknown) => runAs(token, () => askedAsNow((callback as Callback)(value)));
 }
 
 /** As `carrying`, for a function that gets what was thrown. */
@@ -354,7 +354,7 @@ function catching(callback: unknown, token: number): unknown {
   if (isAside(token)) return nothing;
   return (value: unknown) => {
     caught(value);
-    return runAs(token, () => askedAsNow((callback as Told)(value)));
+    return runAs(token, () => askedAsNow((callback as Callback)(value)));
   };
 }
 
@@ -370,7 +370,7 @@ function hidesCode(value: object): boolean {
 
 /**
  * What a promise is given in place of a value with a `then` of its own: the runtime looks for that and calls it later,
- * as nobody, so both are done as the code that runs now.
+ * for no block, so both are done as the code that runs now.
  */
 function askedAsNow(value: unknown): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null || current === LOAD) return value;
@@ -389,8 +389,10 @@ function askedAsNow(value: unknown): unknown {
   if (then === Promise.prototype.then) return value;
   if (typeof then !== 'function') return hidesCode(value) ? own(nativeResolve.call(Promise, value), code) : value;
   return {
-    then: (keep: Told, fail: Told): void => {
-      if (!isAside(code)) runAs(code, () => apply(then, value, [keep, fail]) as unknown);
+    then: (keep: Callback, fail: Callback): void => {
+      // What it comes to may have a `then` of its own, too.
+      const keeps = (kept: unknown): unknown => keep(runAs(code, () => askedAsNow(kept)));
+      if (!isAside(code)) runAs(code, () => apply(then, value, [keeps, fail]) as unknown);
     },
   };
 }

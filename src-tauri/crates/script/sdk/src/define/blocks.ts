@@ -222,7 +222,9 @@ export function handler(config: Config): Block {
 
 export function router(given: Config): Block {
   // A block that is listed twice is one route.
-  const config = Array.isArray(given?.routes) ? { ...given, routes: [...new Set<unknown>(given.routes)] } : given;
+  const routesOnce = new Set<unknown>(Array.isArray(given?.routes) ? given.routes : []);
+  const hasTwice = Array.isArray(given?.routes) && routesOnce.size < given.routes.length;
+  const config = hasTwice ? { ...given, routes: [...routesOnce] } : given;
   const block = built('router', config);
   if (typeof config.execute !== 'function') {
     throw new Error(`Cannot build "${block.name}" (router) without an execute function`);

@@ -131,8 +131,8 @@ export function placeOf(flow: Flow): string {
 
 /**
  * The flows that a file exports, in the order of its exports; a list exports each that it holds. Each instance of a
- * collection is one, and so is an instance with another kind than its definition's. Otherwise a definition and its instances are one: that of the default export, or else its first
- * instance.
+ * collection is one, and so is an instance with another kind than its definition's. Otherwise a definition and its
+ * instances are one: that of the default export, or else its first instance.
  */
 export function flowsOf(exported: unknown[], main: unknown): Flow[] {
   const found = new Map<Config, Flow[]>();

@@ -249,9 +249,9 @@ class Signal {
   /** The signals with which this one aborts. */
   readonly #sources: Signal[] = [];
   /** How many listen, here or to a dependent. */
-  #heeds = 0;
+  #listening = 0;
   /** Of a timeout that has not passed: whether the engine must wait for it. */
-  #hold: ((isHeeded: boolean) => void) | undefined;
+  #hold: ((hasListeners: boolean) => void) | undefined;
 
   get onabort(): Listener | null {
     return this.#onabort;
@@ -270,17 +270,17 @@ class Signal {
   addEventListener(type: string, listener: Listener): void {
     if (type !== 'abort' || this.#listeners.has(listener)) return;
     this.#listeners.set(listener, currentToken());
-    this.#heed(1);
+    this.#listen(1);
   }
   removeEventListener(_type: string, listener: Listener): void {
-    if (this.#listeners.delete(listener)) this.#heed(-1);
+    if (this.#listeners.delete(listener)) this.#listen(-1);
   }
-  #heed(by: 1 | -1): void {
-    const before = this.#heeds > 0;
-    this.#heeds += by;
-    if (this.#heeds > 0 === before) return;
+  #listen(by: 1 | -1): void {
+    const before = this.#listening > 0;
+    this.#listening += by;
+    if (this.#listening > 0 === before) return;
     this.#hold?.(!before);
-    for (const source of this.#sources) source.#heed(by);
+    for (const source of this.#sources) source.#listen(by);
   }
   throwIfAborted(): void {
     if (this.aborted) throw this.reason;
@@ -306,6 +306,9 @@ class Signal {
     signal.reason = reason;
     const dependents = [...signal.#dependents];
     signal.#dependents.clear();
+    // Who listens hears of no other source any more.
+    for (const source of signal.#listening > 0 ? signal.#sources : []) source.#listen(-1);
+    signal.#sources.length = 0;
     return [signal, ...dependents.flatMap((one) => (one.aborted ? [] : Signal.#mark(one, reason)))];
   }
 
@@ -317,7 +320,7 @@ class Signal {
   static timeout(ms: number): Signal {
     const signal = new Signal();
     const token = currentToken();
-    const began = (_clear: () => void, hold: (isHeeded: boolean) => void): void => void (signal.#hold = hold);
+    const began = (_clear: () => void, hold: (hasListeners: boolean) => void): void => void (signal.#hold = hold);
     void ask(token, 'timeout', ms, began).then(() => {
       signal.#hold = undefined;
       const error = new Error('The operation was aborted due to timeout');
@@ -328,12 +331,12 @@ class Signal {
   }
   static any(signals: Iterable<Signal>): Signal {
     const all = new Signal();
-    for (const signal of signals) {
-      if (signal.aborted) Signal.stop(all, signal.reason);
-      else {
-        signal.#dependents.add(all);
-        all.#sources.push(signal);
-      }
+    const given = [...signals];
+    const aborted = given.find((signal) => signal.aborted);
+    if (aborted) Signal.stop(all, aborted.reason);
+    for (const signal of aborted ? [] : given) {
+      signal.#dependents.add(all);
+      all.#sources.push(signal);
     }
     return all;
   }

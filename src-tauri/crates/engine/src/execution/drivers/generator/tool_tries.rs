@@ -78,7 +78,8 @@ pub(super) async fn run_with_retries(
     }
 }
 
-/// Returns how often a tool is tried and how long one call may take: as the tool says, else as the settings for tools do.
+/// Returns how often a tool is tried and how long one call may take: as the tool says, else as the settings for tools
+/// do.
 fn limits_of(tool: &Block, settings: &ToolSettings) -> (Option<Retry>, Option<u64>) {
     let retry = match (&tool.retry, &settings.retry) {
         (Some(own), Some(general)) => Some(own.or(general)),
