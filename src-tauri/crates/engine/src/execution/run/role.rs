@@ -20,7 +20,7 @@ pub enum BlockRole {
     /// Background work of a chain.
     Background,
     /// A tool call: the model gets the error as the result.
-    Tool(CallTimeout),
+    Tool(CallTry),
     /// A rescue handler of the enclosing block.
     Rescue,
     /// A hook whose failure is only reported.
@@ -29,18 +29,25 @@ pub enum BlockRole {
     Called(Option<Rc<CallbackCall>>),
 }
 
-/// Whether a tool call may run for a limited time, and whether it has run longer. Its block goes on then, and its end
-/// is recorded as late.
+/// One try of a tool call: whether it may run for a limited time, and whether it has run longer. Its block goes on then,
+/// and its end is recorded as late.
 #[derive(Clone, Default)]
-pub struct CallTimeout {
+pub struct CallTry {
+    /// How many tries of the call failed before, if its caller decides about retries.
+    failed_before: Option<u32>,
     has_limit: bool,
     exceeded: Rc<Cell<Option<u64>>>,
 }
 
-impl CallTimeout {
-    /// Of a call that may run for `ms` milliseconds, or for as long as it takes.
-    pub(crate) fn of(ms: Option<u64>) -> CallTimeout {
-        CallTimeout { has_limit: ms.is_some(), exceeded: Rc::default() }
+impl CallTry {
+    /// A try after so many that failed; it may run for `ms` milliseconds, or for as long as it takes.
+    pub(crate) fn after(failed_before: u32, ms: Option<u64>) -> CallTry {
+        CallTry { failed_before: Some(failed_before), has_limit: ms.is_some(), exceeded: Rc::default() }
+    }
+
+    /// How many tries of the call failed before, if its caller decides about retries.
+    pub(crate) fn failed_before(&self) -> Option<u32> {
+        self.failed_before
     }
 
     /// Whether the call is given up after some time.

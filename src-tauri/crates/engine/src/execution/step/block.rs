@@ -77,8 +77,9 @@ pub(crate) fn try_block(
         }
         let input = run.input_of(&path, input);
         // A generator retries its tools itself, by the tool's settings over its own.
-        let retry = block.retry.as_ref().filter(|_| !matches!(role, BlockRole::Tool(_)));
-        let mut tries = failed_tries(retry, run.replay_cache.failed_tries(&path));
+        let failed_before = if let BlockRole::Tool(call) = &role { call.failed_before() } else { None };
+        let retry = block.retry.as_ref().filter(|_| failed_before.is_none());
+        let mut tries = failed_before.unwrap_or_else(|| failed_tries(retry, run.replay_cache.failed_tries(&path)));
         let mut is_first = true;
         let mut conflicts = 0;
         // Kept while a body runs again because a record changed under it.

@@ -11,7 +11,7 @@ use futures_util::future::{Either, LocalBoxFuture, select};
 use super::denied;
 use super::tools::{Tool, ends_generator};
 use crate::execution::ctx::Context;
-use crate::execution::run::role::{BlockRole, CallTimeout};
+use crate::execution::run::role::{BlockRole, CallTry};
 use crate::execution::step::block::{WillRetry, try_block};
 use crate::model::effects::ToolCall;
 use crate::model::error::FlowError;
@@ -46,7 +46,7 @@ pub(super) async fn run_with_retries(
         });
         let input = StepValue::new(call.args.clone().into());
         let (run, block, parent) = (cx.run.clone(), tool.block.clone(), Some(cx.frame.clone()));
-        let timeout = CallTimeout::of(timeout_ms);
+        let timeout = CallTry::after(attempt - 1, timeout_ms);
         let role = BlockRole::Tool(timeout.clone());
         let running = try_block(run, block, parent, path.clone(), input, (role, will_retry.clone()));
         let number = format!("{TIMEOUT}{place}#{}", attempt - 1);
@@ -92,7 +92,7 @@ fn limits_of(tool: &Block, settings: &ToolSettings) -> (Option<Retry>, Option<u6
 /// already have happened, and the log must show how it ends.
 async fn with_timeout(
     cx: &Context,
-    (timeout_ms, exceeded): (Option<u64>, CallTimeout),
+    (timeout_ms, exceeded): (Option<u64>, CallTry),
     name: &str,
     number: String,
     run: LocalBoxFuture<'static, Result<StepValue, FlowError>>,
