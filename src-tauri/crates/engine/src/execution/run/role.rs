@@ -29,8 +29,8 @@ pub enum BlockRole {
     Called(Option<Rc<CallbackCall>>),
 }
 
-/// One try of a tool call: whether it may run for a limited time, and whether it has run longer. Its block goes on then,
-/// and its end is recorded as late.
+/// One try of a tool call: whether it may run for a limited time, and whether it has run longer. Its block goes on
+/// then, and its end is recorded as late.
 #[derive(Clone, Default)]
 pub struct CallTry {
     /// How many tries of the call failed before, if its caller decides about retries.
