@@ -93,7 +93,7 @@ fn a_question_that_its_memory_ends_shows_what_it_found() {
     assert_eq!((whole.code, previews(&whole).len()), (Some(0), 600), "{whole}");
     limit(&place, r#"{ "memoryMb": 24 }"#);
     let answer = print(&place, &[PUSH, "all.length"]);
-    check_cut(&answer, &["running the request again was ended by a limit", "what was found before that holds"]);
+    check_cut(&answer, &["the replay was ended by a limit", "the hits before that are right"]);
     let found = previews(&answer);
     assert!(found.len() > 20 && found.len() < 600, "{}", found.len());
     let stepped = place.run(&["--json", "step", "r", "--at", "root"]);

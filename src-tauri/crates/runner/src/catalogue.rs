@@ -248,10 +248,13 @@ impl Catalogue {
                 kinds.push(flow.kind.clone());
             }
         }
-        let known = if kinds.is_empty() {
-            "there are none in this folder".to_owned()
-        } else {
-            format!("there are: {}", kinds.join(", "))
+        let not_loaded = self.entries.iter().find(|(_, entry)| entry.error.is_some()).map(|(file, _)| file);
+        let known = match (kinds.is_empty(), not_loaded) {
+            (true, None) => "there are none in this folder".to_owned(),
+            (true, Some(file)) => {
+                format!("no flow of this folder loads; `flowglass check` says why: {}", file.display())
+            }
+            (false, _) => format!("there are: {}", kinds.join(", ")),
         };
         Err(Fault::not_found(format!("unknown flow \"{kind}\"; {known}")))
     }

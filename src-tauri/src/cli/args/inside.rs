@@ -37,7 +37,7 @@ fn inside_at(text: &str) -> Result<InsideAt, String> {
   flowglass print hello.ts:11 name                      the value of name whenever line 11 ran
   flowglass print hello.ts:11 name process.env.MODE --if 'name.length > 2'
   flowglass print hello.ts:11 name --request req_3f2a
-Values are those before the statement runs; the head of a loop is asked with each turn. The requests are run again,
+Values are those before the statement runs; the head of a loop is asked on every turn. The requests are run again,
 with the code that ran and the recorded effects; nothing is written, and no model is asked. If a limit of memory or
 time ends that, the hits before it are shown, and the command exits with 1.")]
 pub(crate) struct Print {

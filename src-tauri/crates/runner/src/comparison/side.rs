@@ -53,8 +53,8 @@ impl Side {
         self.spans.get(index).end.is_some_and(|end| end != SpanEnd::Stopped)
     }
 
-    /// A fork from an event on, which began at a time: the time between is no part of how long it took. Blocks that the
-    /// fork took up leave out the same time, so what is in them is drawn inside of them.
+    /// A fork from an event on, which began at a time: the time between is no part of how long it took. It is left out
+    /// of the blocks that the fork went on with, too, so that what runs in them is drawn inside them.
     pub(crate) fn forked(mut self, seq: Seq, began_at: i64) -> Side {
         let runs = (0..self.spans.len() as SpanIndex).flat_map(|index| self.spans.earlier_runs(index));
         let taken_up = runs.filter(|run| run.resumed > seq).min_by_key(|run| run.resumed);

@@ -145,7 +145,7 @@ impl Spans {
         Some(if is_cut { BlockStatus::Abandoned } else { BlockStatus::Running })
     }
 
-    /// Says whether the request waits for an answer now: no fact does.
+    /// Sets whether the request waits for an answer now. No fact says that.
     pub fn set_waiting(&mut self, waits: bool) {
         self.waits = waits;
     }

@@ -30,10 +30,10 @@ pub(super) fn ended_by(recorded: &[Event], replayed: &[Event]) -> Option<String>
     let (path, limit) = limits(replayed).find(|limit| !limits(recorded).any(|known| known == *limit))?;
     let was = limits(recorded).find(|(known, _)| *known == path);
     Some(match was {
-        None => format!("running the request again was ended by a limit: {limit}; what was found before that holds"),
+        None => format!("the replay was ended by a limit: {limit}; the hits before that are right"),
         Some((_, was)) => format!(
-            "the request was ended by a limit ({was}), and so was running it again, which has more: {limit}; the last \
-             of what was found may come after the end of the request"
+            "the request was ended by a limit ({was}); its replay has a larger limit and reached that, too: {limit}; \
+             the last hits may lie after the end of the request"
         ),
     })
 }
@@ -43,8 +43,8 @@ pub(super) fn went_further(recorded: &[Event], replayed: &Replayed) -> Option<St
     let divergence = &replayed.result.first.as_ref()?.divergence;
     let (_, limit) = limits(recorded).find(|(path, _)| *path == divergence.path)?;
     Some(format!(
-        "the request was ended by a limit: {limit}; running it again has more memory and time and went further, so the \
-         last of what was found may come after the end of the request"
+        "the request was ended by a limit: {limit}; its replay has larger limits and went further, so the last hits \
+         may lie after the end of the request"
     ))
 }
 
@@ -79,8 +79,8 @@ mod tests {
         let said = |recorded: &[Event], replayed: &[Event]| ended_by(recorded, replayed).unwrap_or_default();
         let (small, large) = ([failed("root", "64 MB")], [failed("root", "128 MB")]);
         let found = said(&[], &large);
-        assert_eq!(found, "running the request again was ended by a limit: 128 MB; what was found before that holds");
-        assert!(said(&small, &large).starts_with("the request was ended by a limit (64 MB), and so was"));
+        assert_eq!(found, "the replay was ended by a limit: 128 MB; the hits before that are right");
+        assert!(said(&small, &large).starts_with("the request was ended by a limit (64 MB); its replay"));
         assert_eq!(ended_by(&small, &small), None);
         assert_eq!(ended_by(&small, &[]), None);
     }
