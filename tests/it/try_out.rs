@@ -278,7 +278,7 @@ fn what_cannot_be_tried_is_refused_and_nothing_is_written() {
     check(&["--at", "root/step:check", "--model", "large"], 2, "no model is asked there");
     check(&["--at", "root", "--model", "large"], 2, "several generators ran inside it");
     check(&["--at", AT, "--prompt", "gone.md"], 2, "gone.md");
-    check(&["--at", AT, "--budget", "0"], 2, "allows no model call");
+    check(&["--at", AT, "--budget", "0"], 2, "a whole number from 1 to");
     check(&["--at", AT, "--budget", "lots"], 2, "model calls, like 50");
     check(&["--at", AT, "--model", "other", "--budget", "1usd"], 2, "nobody knows what model \"other\" costs");
     check(&["--at", AT, "--score", "output.eur <="], 2, "column");
