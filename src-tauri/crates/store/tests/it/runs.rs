@@ -160,6 +160,9 @@ fn sampled() -> Bed {
     }
     asks(&bed, "b", &[(1_000, 1)]);
     asks_sharing(&bed, "c", &[(1_000, 1)], Some(3));
+    // Samples are forks.
+    let file = Connection::open(bed.path()).unwrap();
+    file.execute("UPDATE request SET forked_from = 'a', forked_at = 1 WHERE id IN ('b', 'c')", ()).unwrap();
     bed
 }
 
