@@ -39,6 +39,16 @@ fn async_functions_answer_throw_and_nest_as_usual() {
     assert_eq!(output(body), json!([["a", "b", "c", "finally"], "no", "after", "end", 3, 7]));
 }
 
+/// Looking for the `then` of a revoked proxy fails where it is awaited, and the flow may catch that.
+#[test]
+fn a_failing_look_at_then_can_be_caught() {
+    let body = "const { proxy, revoke } = Proxy.revocable({}, {});
+      revoke();
+      const tried = async (of) => { try { return await of(); } catch (error) { return error.name; } };
+      return [await tried(() => proxy), await tried(() => Promise.resolve(proxy)), await tried(async () => proxy)];";
+    assert_eq!(output(body), json!(["TypeError", "TypeError", "TypeError"]));
+}
+
 #[test]
 fn what_only_looks_like_a_promise_runs_as_the_block_that_returned_it() {
     let flow = "const lazy = handler({ name: \"lazy\", execute: () => ({ then: (keep) => {

@@ -139,7 +139,7 @@ pub(crate) fn keep(cache: &Path, file: &Path, content: &impl Serialize) -> std::
     Ok(())
 }
 
-/// Loads a file anew, and puts what came of it into the cache. `None` if loading was cancelled.
+/// Loads a file again, and writes the result into the cache. `None` if loading was cancelled.
 fn load(process: &mut BundleProcess<'_>, file: &Path, loading: &Loading<'_>) -> Option<Entry> {
     if (loading.is_cancelled)() {
         return None;

@@ -31,7 +31,7 @@ pub(crate) fn printed(expression: &Expression<'_>) -> String {
         Expression::ObjectExpression(it) => format!("{{{}}}", NO_FORM.repeat(it.properties.len())),
         Expression::CallExpression(it) => format!("{}(...)", printed(&it.callee)),
         Expression::TaggedTemplateExpression(it) => format!("{}(...)", printed(&it.tag)),
-        // Node prints no chain that stands in brackets or is a value; the links of one are printed one by one.
+        // Node does not print a chain in brackets or as a value. The links of other chains are printed one by one.
         Expression::ChainExpression(_) => NO_FORM.to_owned(),
         Expression::LogicalExpression(it) => {
             format!("({} {} {})", printed(&it.left), it.operator.as_str(), printed(&it.right))

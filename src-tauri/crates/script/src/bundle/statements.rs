@@ -1,9 +1,9 @@
 //! The statements of a source, read from its syntax tree. Each has its range, the function around it, and the names in
 //! its scope.
 //!
-//! A question can be asked at each: at the source's own statements, at the head of a loop with each turn, at the
-//! expression that an arrow function consists of, and at the value of a class field. Where nothing runs (`try`, `do`, a
-//! label) there is none, and code that runs while the file loads has none. Must not know what a question is.
+//! A question can be asked at each: at the source's own statements, at the head of a loop on every turn, at the
+//! expression that an arrow function consists of, and at the value of a class field. Nothing can be asked where nothing
+//! runs (`try`, `do`, a label), nor in code that runs while the file loads. Must not depend on what is asked.
 
 mod heads;
 

@@ -20,8 +20,8 @@ pub(crate) fn cancel(shared: &Shared, payload: &str) -> Result<Option<String>, S
 /// Notes whether anything listens to the signal of a timeout: its id, and `true` or `false`. Does nothing if it has
 /// passed.
 pub(crate) fn hold(shared: &Shared, payload: &str) -> Result<Option<String>, String> {
-    let told = payload.split_once(' ').and_then(|(id, told)| Some((id.parse().ok()?, told.parse().ok()?)));
-    let (id, has_listeners) = told.ok_or("hold needs the id of a call, and whether anything listens")?;
+    let given = payload.split_once(' ').and_then(|(id, listens)| Some((id.parse().ok()?, listens.parse().ok()?)));
+    let (id, has_listeners) = given.ok_or("hold needs the id of a call, and whether anything listens")?;
     control(shared, id, Control::Hold(has_listeners));
     Ok(None)
 }
@@ -33,8 +33,8 @@ fn control(shared: &Shared, id: u64, control: Control) {
     }
 }
 
-/// Completes when the flow cancels the call. Until then the request waits for a timeout while
-/// anything listens to it.
+/// Completes when the flow cancels the call. Until then the request waits for a timeout while anything
+/// listens to it.
 pub(crate) async fn cancelled(cx: &Cx, mut controls: UnboundedReceiver<Control>) {
     let hold = Cell::new(None);
     loop {

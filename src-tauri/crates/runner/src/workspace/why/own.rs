@@ -30,8 +30,8 @@ pub(super) struct CodeText {
 
 impl Walk<'_> {
     /// Explains a value that is too common to be looked for everywhere: by a field of the same name that the block had,
-    /// by the state that it saw, by a text of its code, or by the places with that value in what it had. What is as
-    /// likely is named beside the nearest one.
+    /// by the state that it saw, by a text of its code, or by the places with that value in what it had. Names the
+    /// nearest one, and the others that are as likely.
     pub(super) fn explain_short(&mut self, spot: &Spot, value: &Value, depth: u32) -> Result<(), Fault> {
         let code = self.whole_in_code(spot, value);
         let mut fields = had::same_fields(spot, MAX_TIES + 1).into_iter();

@@ -110,7 +110,7 @@ impl Workspace {
         Ok(found)
     }
 
-    /// The first state that a fork gave its copy of a record, beside what the other request had.
+    /// Returns the first state of a fork's copy of a record, and the state that the other request had.
     fn first_state(
         &self,
         fork: &str,

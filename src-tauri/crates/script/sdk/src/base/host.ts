@@ -400,7 +400,8 @@ function askedAsNow(value: unknown): unknown {
 /** As `Promise.resolve` of `maker`, which takes a promise that `maker` made as it is. */
 function promised(maker: PromiseConstructor, value: unknown): Promise<unknown> {
   const asked = askedAsNow(value);
-  const isMade = asked !== value && value instanceof Promise && value.constructor === maker;
+  // A proxy is no promise, and looking at a revoked one fails.
+  const isMade = asked !== value && !native.isProxy(value) && value instanceof Promise && value.constructor === maker;
   return nativeResolve.call(maker, isMade ? value : asked) as Promise<unknown>;
 }
 

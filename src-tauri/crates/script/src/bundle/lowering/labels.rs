@@ -51,7 +51,7 @@ impl<'a> Labels<'a> {
         (self.outer, self.turns) = (outer, turns);
     }
 
-    /// Visits a loop that stands behind its innermost label.
+    /// Visits a loop whose innermost label is `label`.
     fn visit_loop(&mut self, label: Ident<'a>, it: &mut ForStatement<'a>) {
         let body = Ident::from_str_in(&format!("{label}$turn"), &self.ast);
         self.turns.push(Turns { label, body, is_used: false });

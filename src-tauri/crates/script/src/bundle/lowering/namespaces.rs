@@ -113,7 +113,7 @@ struct Search<'s> {
     parts: &'s Parts,
     /// The parts around the current place: where they are, their name, and what the other parts export.
     around: Vec<(Span, String, BTreeSet<String>)>,
-    /// The namespace of a name, by where the name stands.
+    /// The namespace that each name belongs to, by the position of the name in the text.
     found: HashMap<u32, String>,
 }
 

@@ -111,7 +111,7 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
 
 /// Returns the built-ins of the SDK whose globals an expression uses.
 pub(crate) fn globals(text: &str) -> Vec<&'static str> {
-    // A name that stands alone is used, too.
+    // `globals_used` does not see an expression that is only a name, so each name is added as a statement.
     let names = check_expression(text, "expression.tsx").or_else(|_| check_expression(text, "expression.ts"));
     let names = names.unwrap_or_default().into_iter().map(|name| format!("{name};"));
     globals_used(&names.chain([text.to_owned()]).collect::<String>())

@@ -54,7 +54,7 @@ pub(super) async fn choose(cx: &Context, generator: &Generator, input: &Data) ->
     resolve(cx, "model", &generator.model, input).await
 }
 
-/// Returns the model that a setting stands for; a function is recorded as a callback of this name.
+/// Returns the model that a setting names. If the setting is a function, its call is recorded as `callback`.
 pub(super) async fn resolve(
     cx: &Context,
     callback: &str,
