@@ -292,11 +292,13 @@ mod tests {
         let dir = std::fs::canonicalize(folder.path()).unwrap();
         let program = dir.join("silent");
         // By another process: a program cannot be started while this one may still have it open.
-        let write = "printf '#!/bin/sh\\nexec sleep 1000\\n' > \"$0\" && chmod 700 \"$0\"";
-        assert!(Command::new("sh").args(["-c", write]).arg(&program).status().unwrap().success());
+        let text =
+            r#"printf '#!/bin/sh\necho $$ > "$0.pid.new" && mv "$0.pid.new" "$0.pid"\nexec sleep 1000\n' > "$0""#;
+        let write = format!("{text} && chmod 700 \"$0\"");
+        assert!(Command::new("sh").args(["-c", &write]).arg(&program).status().unwrap().success());
         std::fs::write(dir.join("a.ts"), "export default 1;\n").unwrap();
-        let asked = std::sync::atomic::AtomicUsize::new(0);
-        let is_cancelled = || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) > 1;
+        let pid_file = dir.join("silent.pid");
+        let is_cancelled = || pid_file.exists();
         let env = serde_json::json!({});
         let (limits, cache) = (script::Limits::default(), dir.join("cache"));
         let loading = Loading {
@@ -312,5 +314,8 @@ mod tests {
         crate::catalogue::loading::load_all(&catalogue, vec![dir.join("a.ts")], &loading);
         let rows = crate::core::sync::lock(&catalogue).rows(&dir).unwrap();
         assert!(rows.is_empty() && !cache.exists(), "a cancelled load leaves nothing");
+        let pid = std::fs::read_to_string(&pid_file).unwrap();
+        let is_alive = Command::new("kill").args(["-0", pid.trim()]).stderr(Stdio::null()).status().unwrap().success();
+        assert!(!is_alive, "the child {pid} of a cancelled load goes on");
     }
 }
