@@ -61,6 +61,21 @@ const wrong = handler({
   },
 });
 
+// Placeholders alone; a field may be null, and a list is reached by its places.
+const fieldsSchema = z.object({ name: z.string().default("Ada"), note: z.string().nullable().default(null), tags: z.array(z.string()).default(["x", "y"]), n: z.number().default(1) });
+const filled = (contentTemplate: string) => defineResource({ scope: "session", stateSchema: fieldsSchema, contentTemplate });
+const card = filled("{{name}}{{ note }} {{tags}} {{tags.1}} {{n}} {{open");
+const lacking = filled("{{name}} {{nobody.there}}");
+const otherLanguage = filled("{{#each tags}}- {{this}}\n{{/each}}");
+const fields = handler({
+  name: "fields",
+  resources: { card, lacking, otherLanguage },
+  execute: async (_input, ctx) => {
+    const failed = async (resource: any) => resource.readContent().catch((error: any) => [error.name, error.message]);
+    return [await ctx.resources.card.readContent(), await failed(ctx.resources.lacking), await ctx.resources.lacking.readContentRaw(), await failed(ctx.resources.otherLanguage)];
+  },
+});
+
 const inputSchema = z.object({ topic: z.string(), facts: z.array(z.string()).default([]) });
 const analyst = generator({
   name: "analyst",
@@ -90,6 +105,7 @@ export default defineFlow({
   actions: {
     read: { block: read },
     wrong: { block: wrong },
+    fields: { block: fields },
     analyst: { block: analyst },
     weigher: { block: weigher },
     folders: { block: folders },

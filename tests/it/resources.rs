@@ -24,7 +24,7 @@ const of = (scope) => ({
   [scope + "_doc"]: defineResource({ scope, ref: "doc", stateSchema, default: { list: ["a"] }, metadata: { a: 1 } }),
   [scope + "_files"]: defineResourceCollection({ scope, pattern: "files/*", stateSchema: fileSchema }),
   [scope + "_deep"]: defineResourceCollection({ scope, pattern: "deep/**" }),
-  [scope + "_notes"]: defineResourceCollection({ scope, pattern: "[topic]/on/[day]", contentTemplate: "{{title}} of {{by.name}}{{none}}" }),
+  [scope + "_notes"]: defineResourceCollection({ scope, pattern: "[topic]/on/[day]", contentTemplate: "{{title}} of {{by.name}}" }),
   [scope + "_few"]: defineResourceCollection({ scope, pattern: "few/*", maxInstances: 2 }),
   [scope + "_old"]: defineResourceCollection({ scope, pattern: "old/*", maxInstances: 2, eviction: "oldest" }),
   [scope + "_lru"]: defineResourceCollection({ scope, pattern: "lru/*", maxInstances: 2, eviction: "lru" }),

@@ -46,7 +46,7 @@ pub struct Resource {
     /// The initial fields.
     pub initial: Map<String, Value>,
     /// Its text until a flow writes one.
-    pub content: Option<Content>,
+    pub content: Option<String>,
     /// False makes every write fail.
     pub writable: bool,
     /// The blocks that run when it was written.
@@ -88,15 +88,6 @@ pub enum Eviction {
     Oldest,
 }
 
-/// Where a text comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Content {
-    /// As written.
-    Text(String),
-    /// With `{{field}}` placeholders that the state fills.
-    Template(String),
-}
-
 impl Resource {
     /// Returns its name in errors and notes.
     pub fn title(&self) -> String {
@@ -115,18 +106,9 @@ impl Resource {
         }
     }
 
-    /// Returns the text of a record: as stored, and with placeholders filled. `None` if it has no text.
-    pub fn text(&self, state: &State) -> Option<(String, String)> {
-        let raw = match (record::content(state), &self.content) {
-            (Some(written), _) => written.to_owned(),
-            (None, Some(Content::Text(text) | Content::Template(text))) => text.clone(),
-            (None, None) => return None,
-        };
-        let filled = match &self.content {
-            Some(Content::Template(_)) => fill_template(&raw, state),
-            _ => raw.clone(),
-        };
-        Some((raw, filled))
+    /// Returns the text of a record as it was written, also if it is a template. `None` if it has no text.
+    pub fn text(&self, state: &State) -> Option<String> {
+        record::content(state).or(self.content.as_deref()).map(str::to_owned)
     }
 
     /// Returns whether two resources may both be reachable: their names differ, or both were declared in places that
@@ -224,25 +206,4 @@ impl Resources {
 
 fn conflict(message: &str) -> FlowError {
     FlowError { code: Some("schema_conflict".to_owned()), ..FlowError::new("SchemaConflictError", message) }
-}
-
-/// Fills the placeholders `{{field}}` and `{{field.inner}}` of a template from a state: strings as they are, other
-/// values as JSON, missing ones and `null` as nothing.
-pub fn fill_template(template: &str, state: &State) -> String {
-    let mut filled = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once("{{") {
-        let Some((name, after)) = after.split_once("}}") else { break };
-        filled.push_str(before);
-        let mut names = name.trim().split('.');
-        let first = names.next().and_then(|field| state.get(field)).map(|value| &**value);
-        match names.try_fold(first, |value, name| value.map(|value| value.get(name))).flatten() {
-            None | Some(Value::Null) => {}
-            Some(Value::String(text)) => filled.push_str(text),
-            Some(other) => filled.push_str(&other.to_string()),
-        }
-        rest = after;
-    }
-    filled.push_str(rest);
-    filled
 }

@@ -1,6 +1,5 @@
 //! Resources: where their records lie, which keys fit a pattern, and what a template comes to.
 
-use engine::resource::fill_template;
 use engine::resource::pattern::Pattern;
 use engine::resource::record::{Address, Place, prefix};
 use engine::scope::{ScopeKey, ScopeKind};
@@ -91,20 +90,4 @@ fn a_bad_key_is_told_from_one_that_does_not_match() {
     }
     let error = Pattern::parse("files/*").expect("a pattern").key(&json!("a/b")).expect_err("two parts");
     assert!(error.message.contains("does not match collection pattern \"files/*\""), "{}", error.message);
-}
-
-#[test]
-fn a_template_takes_what_the_state_has() {
-    let Value::Object(fields) = json!({ "a": "x", "n": 1.5, "deep": { "list": [1], "none": null } }) else { return };
-    let state = State::from(fields);
-    let cases = [
-        ("{{a}} {{ n }}", "x 1.5"),
-        ("{{deep.list}}{{deep.none}}{{deep.list.0}}{{nothing.at.all}}", "[1]"),
-        ("{{deep}}", "{\"list\":[1],\"none\":null}"),
-        ("{a} {{a} {{", "{a} {{a} {{"),
-        ("ä{{a}}ä", "äxä"),
-    ];
-    for (template, expected) in cases {
-        assert_eq!(fill_template(template, &state), expected, "{template}");
-    }
 }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use engine::error::FlowError;
 use engine::resource::pattern::Pattern;
 use engine::resource::reaction::{ChangeKind, Reaction};
-use engine::resource::{Collection, Content, Eviction, Resource, Shape};
+use engine::resource::{Collection, Eviction, Resource, Shape};
 use engine::scope::ScopeKind;
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -87,7 +87,7 @@ impl Registry {
             shape,
             schema: wire.schema.map(|schema| schema.build(vm)),
             initial: wire.initial,
-            content: wire.template.map(Content::Template).or(wire.content.map(Content::Text)),
+            content: wire.template.or(wire.content),
             writable: wire.writable,
             reactions,
         }))

@@ -74,8 +74,8 @@ impl Context {
         Ok((stamp, record::fields(&state)))
     }
 
-    /// `readContentRaw`, and `readContent` before any `render`: the text as stored, and with placeholders filled.
-    pub fn resource_text(&self, id: u32, key: Option<&str>) -> Result<Option<(String, String)>, FlowError> {
+    /// `readContentRaw`, and `readContent` before it is rendered or filled.
+    pub fn resource_text(&self, id: u32, key: Option<&str>) -> Result<Option<String>, FlowError> {
         let at = self.instance(id, key)?;
         let state = self.see(&at)?.1;
         self.transaction().note_read(&at.record);

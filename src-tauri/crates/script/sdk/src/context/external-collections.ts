@@ -6,7 +6,7 @@ import { FlowError } from '../base/errors';
 import { native } from '../base/host';
 import { parse, type AnySchema } from '../base/schema';
 import type { Config } from '../define/blocks';
-import { fillTemplate, type TextSource } from '../define/resource-texts';
+import { fillFields, fillTemplate, type TextSource } from '../define/resource-texts';
 import { requestSignal } from '../globals/web';
 import { keyMismatch } from '../library/collection-keys';
 
@@ -47,15 +47,6 @@ function trusted(token: number, scope: string): object {
   };
 }
 
-/** `{{field}}` of a plain template. */
-function filled(template: string, state: object): string {
-  return template.replace(/\{\{\s*(\w+)\s*\}\}/g, (_all, field: string) => {
-    const value = (state as Config)[field];
-    if (value === undefined || value === null) return '';
-    return typeof value === 'object' ? JSON.stringify(value) : String(value as string | number | boolean);
-  });
-}
-
 export function externalHandle(
   token: number,
   { scope, path: pattern }: { scope: string; path: string },
@@ -77,7 +68,7 @@ export function externalHandle(
     readContentRaw: async () => text.content ?? text.template ?? null,
     readContent: async () => {
       if (text.isLiquid) return fillTemplate(text.content ?? '', state, text.fragments);
-      return text.template === undefined ? (text.content ?? null) : filled(text.template, state);
+      return text.template === undefined ? (text.content ?? null) : fillFields(text.template, state);
     },
   });
   /** What an app gave, or what is wrong with it. */

@@ -4,7 +4,7 @@ import { definitionAt } from '../define/bindings';
 import { functionId } from '../define/tables';
 import { askerBy, native } from '../base/host';
 import { isExternal } from '../define/resources';
-import { fillTemplate } from '../define/resource-texts';
+import { fillFields, fillTemplate } from '../define/resource-texts';
 import { externalHandle } from './external-collections';
 import { createResourceEdgeApi } from '../base/resource-edges';
 import { change, handle, type StateHandle } from './state';
@@ -65,9 +65,9 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
   const dot = path.lastIndexOf('.');
   const text = () => {
     const found = native.sync('resource.text', askerBy(token), JSON.stringify(target));
-    return JSON.parse(found ?? 'null') as [string, string] | null;
+    return JSON.parse(found ?? 'null') as string | null;
   };
-  const { ref, isLiquid, fragments } = definition.text;
+  const { ref, isLiquid, fragments, template: hasFields } = definition.text;
   const template = (): Template | undefined => (ref === undefined ? undefined : templateIn(token, ref, label));
   const made: StateHandle = handle(token, target, label, {
     path,
@@ -82,15 +82,16 @@ function resourceHandle(token: number, listed: Listed, entry?: Entry): StateHand
       if (typeof updater !== 'function') throw new TypeError(`${label}.updateState needs a function`);
       return (await change(token, target, { op: 'whole', updater: functionId(updater) })) === 'true';
     },
-    readContentRaw: async (): Promise<string | null> => (await template()?.raw()) ?? text()?.[0] ?? null,
+    readContentRaw: async (): Promise<string | null> => (await template()?.raw()) ?? text(),
     readContent: async (): Promise<string | null> => {
       const other = template();
       if (other) return fillTemplate((await other.raw()) ?? '', made.state as object, other.fragments);
       const found = text();
-      if (!found) return null;
-      if (isLiquid) return fillTemplate(found[0], made.state as object, fragments);
+      if (found === null) return null;
+      if (isLiquid) return fillTemplate(found, made.state as object, fragments);
+      if (hasFields !== undefined) return fillFields(found, made.state as object);
       const render = config.render as ((content: string, state: unknown) => unknown) | undefined;
-      return render ? String(await render(found[0], made.state)) : found[1];
+      return render ? String(await render(found, made.state)) : found;
     },
     writeContent: async (content: unknown): Promise<boolean> => {
       if (typeof content !== 'string') throw new TypeError(`${label}.writeContent needs a text, got ${typeof content}`);

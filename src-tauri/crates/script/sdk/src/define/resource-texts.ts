@@ -17,7 +17,7 @@ export type FilledBy = (state: object) => string;
 export interface TextSource {
   /** The text as it is. */
   content?: string;
-  /** A text whose `{{field}}` the engine fills. */
+  /** A text with `{{field}}`, which the state fills. */
   template?: string;
   /** Whether it is filled as a whole Markdown file with Liquid. */
   isLiquid?: boolean;
@@ -74,7 +74,7 @@ function templateFile(path: TextPath, what: string): TextSource {
   return { ...templateText(found.text), fragments: textsBeside(found.path) };
 }
 
-/** Placeholders of fields need no more than the engine; everything else is Liquid. */
+/** Placeholders of fields are filled here; everything else is Liquid. */
 function templateText(text: string): TextSource {
   const isLiquid = /\{%|\{\{[^}]*(\||\bstate\.)|^---\s*$|^<system>/m.test(text);
   return isLiquid ? { content: text, isLiquid } : { template: text };
@@ -84,4 +84,32 @@ function templateText(text: string): TextSource {
 export async function fillTemplate(text: string, state: object, partials?: TextSource['fragments']): Promise<string> {
   const { parseResourceTemplate, renderResourceTemplate } = await import('../library/resource-template');
   return renderResourceTemplate(parseResourceTemplate(text, { partials }), state);
+}
+
+/**
+ * Fills `{{field}}` and `{{field.inner}}` of a plain template from a state: texts as they are, `null` as nothing, other
+ * values as JSON.
+ */
+export async function fillFields(template: string, state: object): Promise<string> {
+  let missing: string | undefined;
+  const filled = template.replace(/\{\{([^]*?)\}\}/g, (_all, inner: string) => {
+    const name = inner.trim();
+    let value: unknown = state;
+    for (const part of name.split('.')) {
+      if (typeof value !== 'object' || value === null || !Object.hasOwn(value, part)) {
+        missing ??= name;
+        return '';
+      }
+      value = (value as Config)[part];
+    }
+    if (value === undefined || value === null) return '';
+    return typeof value === 'string' ? value : JSON.stringify(value);
+  });
+  if (missing === undefined) return filled;
+  const { ResourceTemplateRenderError } = await import('../library/resource-template');
+  const isName = /^[\w$-]+(\.[\w$-]+)*$/.test(missing);
+  const why = isName
+    ? `the state has no "${missing}"`
+    : `"{{${missing}}}" is no field; {% if %} and {% for %} are Liquid`;
+  throw new ResourceTemplateRenderError(`Template render failed: ${why}`);
 }
