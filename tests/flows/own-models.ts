@@ -22,6 +22,45 @@ const stepping = generator({
   },
 });
 
+// What a step leaves behind, told as the last step's answer.
+const brief = handler({
+  name: 'brief',
+  inputSchema: z.object({}),
+  outputSchema: z.object({ secret: z.string(), gist: z.string() }),
+  execute: () => ({ secret: 's', gist: 'tea' }),
+}).mapModelOutput((output: any) => `gist: ${output.gist}`);
+const afterStep = (name: string, first: object, tools: any[] = []) =>
+  generator({
+    name,
+    prompt: 'Look it up.',
+    tools,
+    model: {
+      modelId: 'steps',
+      generateStep: async ({ stepNumber, messages }: any) =>
+        stepNumber === 0 ? { finishReason: 'tool-calls', ...first } : { text: JSON.stringify(messages.slice(1)) },
+    },
+  });
+const thought = { type: 'reasoning', text: 'Tea.', providerOptions: { own: { signature: 'sig' } } };
+const found = { type: 'tool-result', toolCallId: 'web', toolName: 'web', output: { type: 'json', value: [1] } };
+const raw = afterStep(
+  'raw',
+  {
+    text: 'one moment',
+    toolCalls: [{ toolCallId: 'one', toolName: 'search', args: { q: 'tea' } }, { toolCallId: 'web', toolName: 'web', args: {}, providerExecuted: true }],
+    responseMessages: [
+      { role: 'assistant', content: [thought, { type: 'tool-call', toolCallId: 'one', toolName: 'search', input: { q: 'tea' } }] },
+      { role: 'tool', content: [found] },
+    ],
+  },
+  [search],
+);
+const built = afterStep('built', { toolCalls: [{ toolCallId: 'one', toolName: 'brief', args: {} }] }, [brief]);
+const deferredTurn = { role: 'assistant', content: [{ type: 'tool-call', toolCallId: 'd', toolName: 'web', input: {} }] };
+const deferred = afterStep('deferred', {
+  toolCalls: [{ toolCallId: 'd', toolName: 'web', args: {}, providerExecuted: true }],
+  responseMessages: [deferredTurn, { role: 'user', content: 'no part of a turn' }],
+});
+
 // A model that answers once: its tool calls are reported, not run.
 const whole = generator({
   name: 'whole',
@@ -150,6 +189,9 @@ export default defineFlow({
   kind: 'own-models',
   actions: {
     stepping: { block: sequencer({ name: 'stepping-then-told' }).step(stepping).step(told) },
+    raw: { block: raw },
+    built: { block: built },
+    deferred: { block: deferred },
     whole: { block: whole },
     asking: { block: asking },
     askingForTools: { block: handler({ name: 'askingForTools', execute: async (_input, ctx: any) => (await ctx.resolveModel('small').generate({ messages: [] })).toolCalls }) },

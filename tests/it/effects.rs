@@ -395,7 +395,7 @@ export default defineFlow({ kind: "main", actions: { alone: { block: alone }, ow
             .expect("JSON");
     assert_eq!(
         said[1],
-        json!({ "type": "tool-call", "toolCallId": "p", "toolName": "look", "args": { "q": 1 }, "providerExecuted": true })
+        json!({ "type": "tool-call", "toolCallId": "p", "toolName": "look", "input": { "q": 1 }, "providerExecuted": true })
     );
     assert_eq!(said[2]["output"], json!({ "type": "json", "value": { "pages": 3 } }), "{said}");
     assert_eq!(asked(&server, "/look"), 1, "the other call ran");

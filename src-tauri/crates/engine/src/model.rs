@@ -15,6 +15,7 @@ pub mod identity;
 pub mod item;
 pub mod json;
 pub mod log;
+pub mod message;
 pub mod operation;
 pub mod path;
 pub mod provider;

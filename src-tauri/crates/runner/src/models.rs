@@ -161,7 +161,8 @@ impl Hide for ModelReply {
             call.args.hide(key);
             call.result.iter_mut().for_each(|result| result.hide(key));
         }
-        self.structured_output.iter_mut().chain(&mut self.sources).for_each(|value| value.hide(key));
+        let values = self.structured_output.iter_mut().chain(&mut self.sources).chain(&mut self.response_messages);
+        values.for_each(|value| value.hide(key));
     }
 }
 

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::model::data::Data;
 use crate::model::error::FlowError;
 use crate::model::event::EventKind;
+pub use crate::model::message::Message;
 use crate::model::redaction::Redaction;
 
 mod dispatch;
@@ -340,17 +341,6 @@ impl ToolCall {
     }
 }
 
-/// One message of a model's conversation.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Message {
-    /// `system`, `user`, `assistant` or `tool`.
-    pub role: String,
-    /// Text, or structured parts.
-    #[serde(deserialize_with = "crate::model::json::exact")]
-    pub content: Value,
-}
-
 /// What a model answered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -380,6 +370,10 @@ pub struct ModelReply {
     /// Sources that the answer cites: `{ id?, url, title? }`.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::model::json::exact")]
     pub sources: Vec<Value>,
+    /// The turn as a model of the author returned it: messages of the roles `assistant` and `tool`, which its next step
+    /// gets unchanged.
+    #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::model::json::exact")]
+    pub response_messages: Vec<Value>,
     /// Set if an identical call of another run was given this reply, and nothing was asked or paid for it: how much
     /// longer the model took than this run waited, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -387,6 +381,12 @@ pub struct ModelReply {
 }
 
 impl ModelReply {
+    /// Returns whether the model wants to be asked again although nothing is to be run here: the provider runs a tool
+    /// whose result comes later.
+    pub(crate) fn awaits_provider(&self) -> bool {
+        self.finish_reason.as_deref() == Some("tool-calls") && self.tool_calls.iter().any(|call| call.provider_executed)
+    }
+
     /// Returns the answer: structured if there is one, else the text.
     pub fn candidate(&self) -> Data {
         match (&self.structured_output, &self.text) {

@@ -211,6 +211,7 @@ impl Entry {
             model: self.model,
             finish_reason: self.finish_reason,
             sources: self.sources,
+            response_messages: Vec::new(),
             shared_ms: None,
         }
     }

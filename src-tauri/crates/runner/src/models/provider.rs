@@ -184,6 +184,7 @@ impl Provider {
             finish_reason: response.stop_reason.as_ref().map(wire_format::finish),
             sources: wire_format::sources(&raw),
             structured_output: None,
+            response_messages: Vec::new(),
             shared_ms: None,
         };
         self.remember(&mut reply, response.into_assistant_message_for_tool_use());

@@ -250,7 +250,7 @@ async fn model(cx: &Cx, payload: &str) -> Result<String, FlowError> {
     let call = ModelCall {
         generator: cx.frame.block.name.to_string(),
         model: asked.model,
-        messages: asked.messages,
+        messages: asked.messages.into_iter().map(|Message { role, content }| Message::for_log(role, content)).collect(),
         tools: Vec::new(),
         output_schema: asked.output_schema,
         step: 0,

@@ -155,7 +155,9 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
             }
             let view = asked[0].as_str().and_then(Audience::parse).ok_or("unknown view")?;
             let found = match view {
-                Audience::History => cx.session_history(&asked[1]).map(|messages| json!(messages)),
+                Audience::History => cx
+                    .session_history(&asked[1])
+                    .map(|messages| messages.iter().map(engine::effects::Message::for_author).collect()),
                 view => cx.session_items(view, &asked[1]),
             };
             Some(found.map_err(|error| error.message)?.to_string())

@@ -11,6 +11,7 @@ mod denied;
 mod edited;
 mod instance;
 mod messages;
+mod step_messages;
 pub(crate) mod stream_items;
 mod tool_tries;
 mod tools;
@@ -25,10 +26,11 @@ use crate::execution::ctx::Context;
 use crate::execution::step::callback::{self, resolve_value};
 use crate::model::callable::Arg;
 use crate::model::data::Data;
-use crate::model::effects::{Message, ModelCall, ModelReply, ToolCall};
+use crate::model::effects::{ModelCall, ModelReply, ToolCall};
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Generator};
 use crate::model::step_value::StepValue;
+use step_messages::StepMessages;
 use stream_items::StreamItems;
 
 /// Runs a generator on its input.
@@ -44,7 +46,7 @@ pub async fn generate(
     let stream_items = StreamItems::new(cx, generator);
     // Text is streamed for a generator that emits messages, and for a loop with tools.
     let streams = !generator.structured && (stream_items::identity(cx, generator).is_some() || !start.is_empty());
-    let mut step_messages: Vec<Message> = Vec::new();
+    let mut step_messages = StepMessages::default();
     let mut steps: Vec<Value> = Vec::new();
     let mut last = ModelReply::default();
     let mut requested = String::new();
@@ -58,7 +60,7 @@ pub async fn generate(
         let offered = if step == 0 { start.clone() } else { offered };
         let mut all = messages::system(cx, generator, &offered, input).await?;
         all.extend(conversation.iter().cloned());
-        all.extend(step_messages.iter().cloned());
+        all.extend(step_messages.recorded.iter().cloned());
         let call = ModelCall {
             generator: block.name.to_string(),
             model: String::new(),
@@ -80,7 +82,7 @@ pub async fn generate(
         stream_items.begin_step();
         let listens = if chosen.is_named() { !generator.structured } else { streams };
         let listener = listens.then(|| stream_items.listener());
-        (requested, last) = ask::ask(cx, &chosen, call, listener).await?;
+        (requested, last) = ask::ask_step(cx, &chosen, call, &step_messages, listener).await?;
         steps_taken = step + 1;
         if !generator.structured {
             stream_items.emit_unstreamed(&last);
@@ -88,7 +90,7 @@ pub async fn generate(
         sources.append(&mut last.sources);
         tools::report_executed(cx, generator, &offered, &last);
         let wants_tools = last.tool_calls.iter().any(|call| !call.provider_executed);
-        if !wants_tools || !generator.run_tools || !chosen.answers_steps() {
+        if !wants_tools && !last.awaits_provider() || !generator.run_tools || !chosen.answers_steps() {
             break;
         }
         // Tools run after the last step too: the model asked for them.

@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use super::edited::{edited_model, with_edited_options};
 use super::instance;
+use super::step_messages::StepMessages;
 use crate::execution::ctx::{Context, EffectStart};
 use crate::execution::step::callback;
 use crate::model::callable::{Arg, Returned};
@@ -108,6 +109,17 @@ pub async fn ask(
     call: ModelCall,
     listener: Option<Listener>,
 ) -> Result<(String, ModelReply), FlowError> {
+    ask_step(cx, chosen, call, &StepMessages::default(), listener).await
+}
+
+/// As [`ask`], for a step of a loop. The messages of the call end with those of the earlier steps.
+pub(super) async fn ask_step(
+    cx: &Context,
+    chosen: &ChosenModel,
+    call: ModelCall,
+    steps: &StepMessages,
+    listener: Option<Listener>,
+) -> Result<(String, ModelReply), FlowError> {
     let edited = edited_model(cx, &call.generator).map(|model| ChosenModel::Named(vec![model]));
     let call = with_edited_options(cx, call);
     match edited.as_ref().unwrap_or(chosen) {
@@ -124,7 +136,7 @@ pub async fn ask(
                     if cx.run.only_plans {
                         return Err(FlowError::suspended());
                     }
-                    let answer = instance::ask(cx, instance, &call, listener).await;
+                    let answer = instance::ask(cx, instance, &call, steps, listener).await;
                     record(cx, &call, begun, answer, None)
                 }
             };

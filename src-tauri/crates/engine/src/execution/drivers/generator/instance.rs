@@ -5,6 +5,7 @@
 
 use serde_json::{Value, json};
 
+use super::step_messages::StepMessages;
 use crate::execution::ctx::Context;
 use crate::execution::step::callback;
 use crate::model::callable::Arg;
@@ -21,13 +22,14 @@ pub(super) async fn ask(
     cx: &Context,
     instance: &ModelInstance,
     call: &ModelCall,
+    steps: &StepMessages,
     listener: Option<Listener>,
 ) -> Result<ModelReply, FlowError> {
     let Some(function) = instance.function(listener.is_some()) else {
         return Err(FlowError::plain(format!("model \"{}\" has no generate function", instance.id)));
     };
     let mut options = json!({
-        "messages": call.messages,
+        "messages": steps.conversation(call),
         "tools": call.tools,
         "outputSchema": call.output_schema,
         "maxTokens": call.max_tokens,
@@ -65,8 +67,15 @@ pub(super) async fn ask(
         model: Some(instance.id.clone()),
         finish_reason: text("finishReason"),
         sources: answer["sources"].as_array().cloned().unwrap_or_default(),
+        response_messages: turn_of(&answer["responseMessages"]),
         shared_ms: None,
     })
+}
+
+/// Returns the messages that belong into the conversation.
+fn turn_of(messages: &Value) -> Vec<Value> {
+    let is_turn = |message: &&Value| matches!(message["role"].as_str(), Some("assistant" | "tool"));
+    messages.as_array().into_iter().flatten().filter(is_turn).cloned().collect()
 }
 
 /// Sets the frame's listener for the duration of a call, so that `ctx` can pass on what the model streams.

@@ -90,7 +90,7 @@ fn spoken(value: Value) -> Vec<Message> {
         }
         value if is_message(&value) => {
             let role = value["role"].as_str().unwrap_or("user").to_owned();
-            vec![Message { role, content: value["content"].clone() }]
+            vec![Message::for_log(role, value["content"].clone())]
         }
         other => vec![message("user", other)],
     }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::messages::message;
+use super::step_messages::{Came, StepMessages};
 use super::stream_items::{fields, identity};
 use super::tool_tries::run_with_retries;
 use super::{cached_call, denied};
@@ -19,7 +19,7 @@ use crate::execution::step::block::run_block_as;
 use crate::execution::step::callback;
 use crate::model::callable::{Arg, Returned};
 use crate::model::data::Data;
-use crate::model::effects::{Message, ModelReply, ToolCall, ToolOffer};
+use crate::model::effects::{ModelReply, ToolCall, ToolOffer};
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Generator, Hook, ToolIdentity};
 use crate::model::path::{encode, join};
@@ -105,15 +105,15 @@ fn find<'t>(tools: &'t [Tool], call: &ToolCall) -> Option<&'t Tool> {
     tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name)
 }
 
-/// Runs the calls of one step. Returns the messages for the model: one with its calls, then one for each result, in
-/// the order of the calls.
+/// Runs the calls of one step. Returns the messages for the model: its calls, then the results in the order of the
+/// calls.
 pub(super) async fn run_calls(
     cx: &Context,
     generator: &Generator,
     tools: &[Tool],
     step: u32,
     reply: &ModelReply,
-) -> Result<Vec<Message>, FlowError> {
+) -> Result<StepMessages, FlowError> {
     let status = cx.run.status_line.borrow().clone();
     let wanted = || reply.tool_calls.iter().enumerate().filter(|(_, call)| !call.provider_executed);
     let runs = wanted().map(|(n, call)| run_call(cx, generator, tools, step, n, call));
@@ -133,43 +133,16 @@ pub(super) async fn run_calls(
     if *cx.run.status_line.borrow() != status && status.is_some() {
         cx.emit_status(status, Default::default(), EmitOptions::default());
     }
-    let mut content: Vec<Value> = reply.text.iter().map(|text| json!({ "type": "text", "text": text })).collect();
-    for call in &reply.tool_calls {
-        let mut part = json!({ "type": "tool-call", "toolCallId": call.id, "toolName": call.name, "args": call.args });
-        if call.provider_executed {
-            part["providerExecuted"] = true.into();
-        }
-        content.push(part);
-        // A result of the provider belongs to the message with the call.
-        if let Some(result) = call.result.as_ref().filter(|_| call.provider_executed) {
-            content.push(json!({
-                "type": "tool-result",
-                "toolCallId": call.id,
-                "toolName": call.name,
-                "output": output_for_model(result.clone()),
-                "providerExecuted": true,
-            }));
-        }
-    }
-    let mut messages = vec![message("assistant", content)];
+    let mut settled = Vec::new();
     for ((_, call), result) in wanted().zip(results) {
-        let output = match result {
-            Ok(value) => output_for_model(value),
+        let came = match result {
+            Ok(answered) => Came::Answer(answered),
             Err(error) if ends_generator(&error) => return Err(error),
-            Err(error) => json!({ "type": "error-text", "value": error.message }),
+            Err(error) => Came::Failure(error.message),
         };
-        let part = json!({ "type": "tool-result", "toolCallId": call.id, "toolName": call.name, "output": output });
-        messages.push(message("tool", vec![part]));
+        settled.push((call, came));
     }
-    Ok(messages)
-}
-
-/// Returns a tool's output as a content part for the model.
-fn output_for_model(output: Value) -> Value {
-    match output {
-        Value::String(text) => json!({ "type": "text", "value": text }),
-        value => json!({ "type": "json", "value": value }),
-    }
+    Ok(StepMessages::after(reply, settled))
 }
 
 /// Returns whether an error ends the generator instead of being reported to the model.
@@ -177,7 +150,7 @@ pub(super) fn ends_generator(error: &FlowError) -> bool {
     error.is_uncatchable() || error.name == "LimitError"
 }
 
-/// Runs one call, with its item. Returns the output for the model.
+/// Runs one call, with its item.
 async fn run_call(
     cx: &Context,
     generator: &Generator,
@@ -185,7 +158,7 @@ async fn run_call(
     step: u32,
     n: usize,
     call: &ToolCall,
-) -> Result<Value, FlowError> {
+) -> Result<Answered, FlowError> {
     let known = find(tools, call);
     let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
     let who = tool_identity(cx, generator);
@@ -224,7 +197,7 @@ async fn run_call(
         fields(result_fields)
     });
     tool::end(cx, item, result_fields, edited);
-    result.map(|answered| answered.for_model.unwrap_or(answered.output))
+    result
 }
 
 /// Returns the name of a call within its generator: the last segment of its path, after `tool:`.
@@ -247,10 +220,10 @@ fn tool_identity(cx: &Context, generator: &Generator) -> ToolIdentity {
 }
 
 /// The output of a call.
-struct Answered {
-    output: Value,
+pub(super) struct Answered {
+    pub(super) output: Value,
     /// What the model gets instead (`mapModelOutput`).
-    for_model: Option<Value>,
+    pub(super) for_model: Option<Value>,
     /// The age in milliseconds of an output from the cache.
     cached: Option<i64>,
     /// Whether a person refused the call: the model is told so, and goes on.
