@@ -42,7 +42,7 @@ export interface SessionConfig<S> extends ScopeConfig<S> {
   metadata?: Schema;
   /** Which completed requests a session keeps. */
   retention?: { maxItems?: number; maxAge?: number | string };
-  /** How many earlier requests take part in the conversation. 50 unless you say otherwise. */
+  /** How many earlier requests take part in the conversation. 50 unless you say otherwise; 0 or less is no limit. */
   historyWindow?: { turns: number };
   /** Fields that only the flow's own code writes. Here nothing else does, so the names are checked, and that is all. */
   serverOwned?: readonly (keyof S & string)[];

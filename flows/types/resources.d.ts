@@ -30,6 +30,8 @@ export interface CollectionHookContext extends BlockContext {
   readonly scopeType: ResourceScope;
   /** The session, user or project it belongs to. */
   readonly scopeId: string;
+  /** The organization of the request, where it has one. */
+  readonly orgId?: string;
 }
 
 /** What a client may see of a resource. Leave it out, and the resource is invisible to clients. */
@@ -94,6 +96,8 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   maxInstances?: number;
   /** Which entry makes room: the one longest unused, or the oldest. */
   eviction?: "none" | "lru" | "oldest";
+  /** An entry whose state names no `orgId` gets that of the request, and keeps it. */
+  stampOrgId?: boolean;
   /** For hosts with browsers as clients: how many instances a snapshot carries. */
   prefetchWindow?: number;
   /** With `prefetchMode: "partial"`. */

@@ -334,7 +334,7 @@ fn policies_that_make_no_sense_do_not_load() {
             &["request.concurrency", "not \"never\""],
         ),
         (session("{ historyWindow: 3 }"), &["session.historyWindow", "\"turns\"", "not 3"]),
-        (session("{ historyWindow: { turns: -1 } }"), &["session.historyWindow.turns", "not -1"]),
+        (session("{ historyWindow: { turns: 1.5 } }"), &["session.historyWindow.turns", "not 1.5"]),
         (session("{ retention: { maxItem: 3 } }"), &["session.retention has no \"maxItem\"", "\"maxItems\""]),
         (session("{ retention: { maxItems: 1.5 } }"), &["session.retention.maxItems", "not 1.5"]),
         (session("{ retention: { maxAge: '2 weeks' } }"), &["session.retention.maxAge", "\"24h\"", "not \"2 weeks\""]),
@@ -464,5 +464,22 @@ fn a_session_forgets_by_age() {
         assert_eq!(seen, Some(kept), "maxAge {age}");
         // Views forget; the log does not.
         assert_eq!(place.get("requests --session s").as_array().map(Vec::len), Some(3));
+    }
+}
+
+#[test]
+fn a_window_of_no_turns_is_no_limit() {
+    for (turns, seen) in [(1, json!(["2"])), (0, json!(["1", "2"])), (-3, json!(["1", "2"]))] {
+        let place = Place::with_flow(&format!(
+            "const say = handler({{ name: 'say', execute: (input, ctx) => {{ ctx.emit.message(String(input)); }} }});
+             const read = handler({{ name: 'read', execute: async (_input, ctx) =>
+               (await ctx.session.items.history()).map(({{ content }}) => content) }});
+             export default defineFlow({{ kind: 'windowed', session: {{ historyWindow: {{ turns: {turns} }} }},
+               actions: {{ say: {{ block: say }}, read: {{ block: read }} }} }});"
+        ));
+        for input in [1, 2] {
+            place.get(&format!("run windowed say --user ada --session s --input {input}"));
+        }
+        assert_eq!(place.get("run windowed read --user ada --session s")["output"], seen, "{turns} turns");
     }
 }

@@ -69,6 +69,8 @@ pub struct Collection {
     pub max: Option<usize>,
     /// Which instance is deleted for a new one.
     pub eviction: Eviction,
+    /// Whether an instance whose state names no organization gets that of the request, in [`ORG_FIELD`].
+    pub stamps_org: bool,
     /// `onInstanceCreated(key, state, ctx)`
     pub on_created: Option<Fun>,
     /// `onInstanceUpdated(key, state, previous, ctx)`
@@ -76,6 +78,9 @@ pub struct Collection {
     /// `onInstanceDeleted(key, ctx)`
     pub on_deleted: Option<Fun>,
 }
+
+/// The field of an organization in the state of an instance.
+pub const ORG_FIELD: &str = "orgId";
 
 /// Which instance is deleted when a collection is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -35,6 +35,8 @@ pub(crate) struct WireResource {
     pattern: Option<String>,
     max: Option<usize>,
     eviction: Option<String>,
+    #[serde(default)]
+    stamps_org: bool,
     on_created: Option<u32>,
     on_updated: Option<u32>,
     on_deleted: Option<u32>,
@@ -63,6 +65,7 @@ impl Registry {
                     Some("oldest") => Eviction::Oldest,
                     _ => Eviction::None,
                 },
+                stamps_org: wire.stamps_org,
                 on_created: function(wire.on_created),
                 on_updated: function(wire.on_updated),
                 on_deleted: function(wire.on_deleted),

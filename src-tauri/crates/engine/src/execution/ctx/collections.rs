@@ -14,7 +14,7 @@ use super::resources::{Entry, Instance, InstanceChange, need_free, refusal, refu
 use crate::model::callable::Issue;
 use crate::model::error::FlowError;
 use crate::model::operation::Operation;
-use crate::model::resource::{Eviction, Resource, Shape, record};
+use crate::model::resource::{Eviction, ORG_FIELD, Resource, Shape, record};
 use crate::model::state::State;
 
 /// What `create_instance` does when an instance with the key exists; without one it always creates it.
@@ -120,7 +120,7 @@ impl Context {
         if is_taken {
             let operation = match how {
                 Create::Replace => {
-                    let mut state = self.beginning(at, fields)?;
+                    let mut state = self.beginning(at, fields, &before)?;
                     state.insert(record::EXISTS.to_owned(), true.into());
                     Operation::Set { state }
                 }
@@ -144,7 +144,7 @@ impl Context {
             }
             _ => fields,
         };
-        let fields = self.beginning(at, fields)?;
+        let fields = self.beginning(at, fields, &before)?;
         let mut happened = self.make_room(at)?;
         let operation = record::create(fields);
         self.need_no_earlier_write(&at.record, &operation)?;
@@ -159,10 +159,16 @@ impl Context {
 
     /// Returns the fields of a new instance: the given ones over the declared initial ones. The schema adds its
     /// defaults and must accept the result.
-    fn beginning(&self, at: &Instance, given: Map<String, Value>) -> Result<Map<String, Value>, FlowError> {
+    fn beginning(
+        &self,
+        at: &Instance,
+        given: Map<String, Value>,
+        before: &State,
+    ) -> Result<Map<String, Value>, FlowError> {
         given.keys().try_for_each(|field| need_free(field))?;
         let mut fields = at.resource.initial.clone();
         fields.extend(given);
+        self.stamp_org(&at.resource, &mut fields, before);
         let Some(schema) = &at.resource.schema else { return Ok(fields) };
         match schema.parse(&Value::Object(fields.clone()).into()) {
             Ok(parsed) => {
@@ -179,6 +185,18 @@ impl Context {
                 Err(FlowError::validation(message, Some(Issue::list(&issues))))
             }
         }
+    }
+
+    /// Adds the organization to fields that name none, if the collection stamps it: the one that the instance has, else
+    /// that of the request.
+    pub(super) fn stamp_org(&self, resource: &Resource, fields: &mut Map<String, Value>, before: &State) {
+        let Shape::Collection(collection) = &resource.shape else { return };
+        if !collection.stamps_org || fields.get(ORG_FIELD).is_some_and(|org| !org.is_null()) {
+            return;
+        }
+        let kept = before.get(ORG_FIELD).filter(|org| !org.is_null()).map(|org| (**org).clone());
+        let org = kept.or_else(|| self.run.start.project.as_deref().map(Value::from));
+        fields.extend(org.map(|org| (ORG_FIELD.to_owned(), org)));
     }
 
     /// Deletes the instances that a full collection evicts for one more.

@@ -108,10 +108,13 @@ impl Context {
         if change.reads_state() {
             self.transaction().note_read(&at.record);
         }
-        let operation = self.resolve(change, &record::fields(&before)).await?;
+        let mut operation = self.resolve(change, &record::fields(&before)).await?;
         self.need_running()?;
         if is_content {
             return self.put(at, operation, &before);
+        }
+        if let Operation::Set { state } = &mut operation {
+            self.stamp_org(&at.resource, state, &before);
         }
         self.check_fields(at, &operation, &before)?;
         let operation = match operation {

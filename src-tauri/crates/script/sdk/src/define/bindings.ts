@@ -72,6 +72,7 @@ export function resource(
     pattern: config.pattern,
     max: config.maxInstances,
     eviction: config.eviction ?? 'none',
+    stampsOrg: config.stampOrgId === true,
     onCreated: functionId(hookOf(definition, config.onInstanceCreated)),
     onUpdated: functionId(hookOf(definition, config.onInstanceUpdated)),
     onDeleted: functionId(hookOf(definition, config.onInstanceDeleted)),
@@ -79,22 +80,28 @@ export function resource(
 }
 
 type Hook = (...args: unknown[]) => unknown;
-const hooks = new Map<unknown, Hook>();
+/** By scope: collections of several scopes may have one callback. */
+const hooks = new Map<string, Map<unknown, Hook>>();
 
 /** A collection's callback. Its `ctx` is that of the block that writes, and tells of the collection, too. */
 function hookOf({ config, scope }: Definition, hook: unknown): unknown {
   if (typeof hook !== 'function') return hook;
-  const known = hooks.get(hook);
+  const ofScope = hooks.get(scope) ?? new Map<unknown, Hook>();
+  hooks.set(scope, ofScope);
+  const known = ofScope.get(hook);
   if (known) return known;
   const made = standsFor((...args: unknown[]) => {
-    const ctx = args.at(-1) as Record<string, { identity?: { id?: string } } | undefined>;
+    const ctx = args.at(-1) as Record<string, { identity?: Record<'id' | 'userId' | 'orgId', string> } | undefined>;
+    const owner = ctx[scope]?.identity;
     Object.assign(ctx, {
       log: (message: unknown) => native.sync('log', currentToken(), JSON.stringify(['log', String(message)])),
       scopeType: config.scope ?? scope,
-      scopeId: ctx[scope]?.identity?.id,
+      // A user's record may be one of several: of an organization, of a flow.
+      scopeId: scope === 'user' ? owner?.userId : owner?.id,
+      orgId: owner?.orgId,
     });
     return (hook as Hook)(...args);
   }, hook) as Hook;
-  hooks.set(hook, made);
+  ofScope.set(hook, made);
   return made;
 }

@@ -149,6 +149,7 @@ const KEYS: Record<string, readonly string[]> = {
     'eviction',
     'prefetchWindow',
     'recentLimit',
+    'stampOrgId',
     'onInstanceCreated',
     'onInstanceUpdated',
     'onInstanceDeleted',

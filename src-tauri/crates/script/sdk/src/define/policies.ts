@@ -55,7 +55,7 @@ export function sessionPast(definition: Config): { historyTurns: number; retenti
   const { retention, historyWindow } = (definition.session ?? {}) as Config;
   const where = `Flow "${definition.kind as string}": session`;
   const turns = historyWindow === undefined ? TURNS : fields(historyWindow, ['turns'], `${where}.historyWindow`).turns;
-  const historyTurns = count(turns, `${where}.historyWindow.turns`);
+  const historyTurns = window(turns, `${where}.historyWindow.turns`);
   if (retention === undefined) return { historyTurns };
   const { maxItems, maxAge } = fields(retention, ['maxItems', 'maxAge'], `${where}.retention`);
   return {
@@ -74,6 +74,14 @@ function fields(given: unknown, known: string[], where: string): Config {
   const unknown = Object.keys(given).find((name) => !known.includes(name));
   if (unknown !== undefined) throw new Error(`${where} has no "${unknown}"; it has ${list(known)}`);
   return given as Config;
+}
+
+/** How many turns are in sight; 0 or less is no limit. */
+function window(given: unknown, where: string): number {
+  if (typeof given !== 'number' || !Number.isInteger(given)) {
+    throw new Error(`${where} is a whole number, not ${shown(given)}`);
+  }
+  return given > 0 ? given : Number.MAX_SAFE_INTEGER;
 }
 
 function count(given: unknown, where: string): number {

@@ -29,7 +29,9 @@ export function declaresOrg(
   const says = ({ flow, block, scope }: Spelling) =>
     flow.some((key) => definition[key] !== undefined) ||
     blocks.some(({ config }) => block.some((key) => config[key] !== undefined)) ||
-    declared.some(({ definition: { config } }) => config.scope === scope);
+    declared.some(
+      ({ definition: { config } }) => config.scope === scope || (scope === 'org' && config.stampOrgId === true),
+    );
   if (says(PROJECT)) return false;
   return says(ORG) || undefined;
 }
