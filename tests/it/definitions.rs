@@ -49,6 +49,46 @@ const CASES: &[(&str, &[&str])] = &[
         &["task \"later\"", "needs a block"],
     ),
     (
+        "import { boolean, defineFacetedCollection, evaluator } from '@flow-state-dev/core';\n\
+         const asks = evaluator({ name: 'asks', model: 'm', questions: { q: boolean('?') }, flowConfigSchema: z.object({}) });\n\
+         const tickets = /*!*/defineFacetedCollection({ name: 'tickets', pattern: 'tickets/*', scope: 'user', \
+         stateSchema: z.object({}), evaluator: asks });\n\
+         export default defineFlow({ kind: 'f', actions, resources: tickets.resources });",
+        &["evaluator \"asks\" declares a flowConfigSchema"],
+    ),
+    (
+        "import { boolean, defineFacetedCollection, evaluator } from '@flow-state-dev/core';\n\
+         const one = defineResource({ scope: 'user', stateSchema: z.object({}), prefetchMode: 'lazy' });\n\
+         const asks = evaluator({ name: 'asks', model: 'm', questions: { q: boolean('?') }, resources: { lazy: one } });\n\
+         const tickets = /*!*/defineFacetedCollection({ name: 'tickets', pattern: 'tickets/*', scope: 'user', \
+         stateSchema: z.object({}), evaluator: asks });\n\
+         export default defineFlow({ kind: 'f', actions, resources: tickets.resources });",
+        &["declares \"lazy\" with prefetchMode: 'lazy'"],
+    ),
+    (
+        "import { boolean, defineFacetedCollection, evaluator } from '@flow-state-dev/core';\n\
+         const one = defineResource({ scope: 'user', stateSchema: z.object({}) });\n\
+         const asks = evaluator({ name: 'asks', model: 'm', questions: { q: boolean('?') }, resources: { tickets: one } });\n\
+         const tickets = /*!*/defineFacetedCollection({ name: 'tickets', pattern: 'tickets/*', scope: 'user', \
+         stateSchema: z.object({}), evaluator: asks });\n\
+         export default defineFlow({ kind: 'f', actions, resources: tickets.resources });",
+        &["under \"tickets\", the collection's own accessor"],
+    ),
+    (
+        "import { defineCapability } from '@flow-state-dev/core';\n\
+         const a = defineCapability({ name: 'a' }), b = defineCapability({ name: 'b', uses: [a] });\n\
+         Object.assign(a, { uses: [b] });\n\
+         const uses = /*!*/handler({ name: 'uses', uses: [a], execute: () => 1 });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: uses } } });",
+        &["Capability cycle detected: \"a\" depends on itself"],
+    ),
+    (
+        "import { dispatcher } from '@flow-state-dev/core';\n\
+         const send = /*!*/dispatcher({ name: 'send', type: 'task', target: 'x', flowKind: 'g', session: 'per-task' });\n\
+         export default defineFlow({ kind: 'f', actions: { go: { block: send } } });",
+        &["dispatcher \"send\"", "a task stays in the flow of its board"],
+    ),
+    (
         "const asks = handler({ name: 'asks', flowConfigSchema: z.object({}), execute: () => 1 });\n\
          export default /*!*/defineFlow({ kind: 'f', actions: { go: { block: sequencer({ name: 's' }).step(asks) } } });",
         &["handler \"asks\" has a flowConfigSchema", "no configSchema"],

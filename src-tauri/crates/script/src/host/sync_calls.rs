@@ -65,7 +65,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         return crate::host::cancel::hold(shared, payload);
     }
     if op == "pattern" {
-        return Pattern::parse(payload).map(|_| None);
+        return Pattern::declared(payload).map(|_| None);
     }
     if op == "visibility" {
         return visibility(payload).map(Some);

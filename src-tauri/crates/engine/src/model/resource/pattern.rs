@@ -58,6 +58,24 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), parts })
     }
 
+    /// As [`parse`](Self::parse), for a definition: what is fixed, and the names of parts, are of plain letters. Records
+    /// of earlier versions may have other ones.
+    pub fn declared(text: &str) -> Result<Pattern, String> {
+        let pattern = Pattern::parse(text)?;
+        let is_plain = |text: &str, others: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));
+        let odd = pattern.parts.iter().find_map(|part| match part {
+            Part::Fixed(name) if !is_plain(name, "_-.") => Some(("a name", name, "A-Z a-z 0-9 _ - .")),
+            Part::One(Some(name)) if !is_plain(name, "_") => Some(("[name]", name, "A-Z a-z 0-9 _")),
+            _ => None,
+        });
+        match odd {
+            None => Ok(pattern),
+            Some((what, name, letters)) => {
+                Err(format!("pattern \"{text}\" cannot be read at \"{name}\": {what} is made of {letters}"))
+            }
+        }
+    }
+
     /// Returns the pattern as written.
     pub fn text(&self) -> &str {
         &self.text

@@ -39,6 +39,9 @@ export function dispatcher(config: Config): Block {
   if (flowKind !== undefined && (typeof flowKind !== 'string' || flowKind === '')) {
     throw new Error(`${where}: flowKind must name a flow, got ${describeValue(flowKind)}; leave it out for its own`);
   }
+  if (flowKind !== undefined && type === 'task') {
+    throw new Error(`${where}: a task stays in the flow of its board; flowKind is for internal entries`);
+  }
   warnOfDispatcher(config, where);
   if ((session as Config | undefined)?.link !== undefined) {
     warn(`${where}: "session.link" changes nothing here: sessions have no links; give what it says as payload`);

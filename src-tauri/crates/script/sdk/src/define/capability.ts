@@ -256,7 +256,8 @@ export function flattened(entries: readonly unknown[]): { all: Capability[]; cho
       return;
     }
     around.push(name);
-    for (const used of usesOf(base.given, `Capability "${name}"`)) {
+    // As it is now: what a capability uses may have been set after it was made.
+    for (const used of usesOf(base as unknown as Config, `Capability "${name}"`)) {
       if (used instanceof Capability) visit(used);
       else choosers.push(used);
     }

@@ -128,6 +128,8 @@ function execute(name: string, config: Config): Slot {
     if (typeof model !== 'string') checkSupported(name, model as EvaluationModel, questions);
     const told = typeof model === 'string' ? await asked(name, model, questions, state, ctx as Ctx) : undefined;
     const given = told ?? (await evaluated(model as EvaluationModel, questions, state, ctx as Ctx));
+    const extra = Object.keys(given).find((id) => !Object.hasOwn(questions, id));
+    if (extra !== undefined) refuse(name, `the model answered "${extra}", which is no question of it.`);
     const answers = Object.fromEntries(
       Object.entries(questions).map(([id, question]) => {
         if (!Object.hasOwn(given, id)) refuse(name, `the model did not answer question "${id}".`);

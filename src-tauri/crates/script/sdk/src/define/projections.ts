@@ -53,4 +53,9 @@ export function checkResourceProjection(config: Config, where: string): void {
   if (client.data !== undefined && typeof client.data !== 'function') {
     throw new Error(`${where}: client.data must be a function`);
   }
+  const isSeen = 'pattern' in config && (client.state as Config | undefined)?.read === true;
+  if (client.live === true && ways.length === 0 && !isSeen) {
+    const wanted = 'pattern' in config ? 'client.state.read, or expose, exclude or data' : 'expose, exclude or data';
+    throw new Error(`${where}: client.live requires ${wanted}: without it a client sees no state`);
+  }
 }

@@ -40,6 +40,8 @@ type Stored = { choice?: unknown; confidence?: number };
 
 const RESERVED = ['facets', 'indexedAs'];
 
+type Refuse = (message: string) => never;
+
 export interface FacetedCollection {
   collection: Definition;
   search: Block;
@@ -160,7 +162,7 @@ function check(config: Config): Questions {
   if (typeof name !== 'string' || name === '') {
     throw new Error(`defineFacetedCollection: name must be the collection's accessor, got ${describeValue(name)}`);
   }
-  const refuse = (message: string): never => {
+  const refuse: Refuse = (message) => {
     throw new Error(`defineFacetedCollection "${name}": ${message}`);
   };
   assertEvaluatorBlock(evaluator, {
@@ -192,5 +194,23 @@ function check(config: Config): Questions {
   }
   const taken = RESERVED.find((field) => field in shape);
   if (taken) refuse(`stateSchema declares "${taken}", which it adds itself.`);
+  checkEvaluator(name, evaluator, refuse);
   return questions;
+}
+
+/** Refuses what an evaluator declares that a reaction of the flow would have to do without. */
+function checkEvaluator(name: string, { name: called, config, declaredResources }: Block, refuse: Refuse): void {
+  const who = `evaluator "${called}"`;
+  if (config.flowConfigSchema !== undefined) {
+    refuse(`${who} declares a flowConfigSchema, which no flow checks for a reaction; read that setting another way.`);
+  }
+  for (const [accessor, declared] of Object.entries(declaredResources ?? {})) {
+    if (accessor === name) {
+      refuse(`${who} declares a resource under "${accessor}", the collection's own accessor; rename one of them.`);
+    }
+    const { kind, config: given } = declared as Definition;
+    if (kind === 'resource' && given.prefetchMode === 'lazy') {
+      refuse(`${who} declares "${accessor}" with prefetchMode: 'lazy', which no flow can register; make it 'eager'.`);
+    }
+  }
 }
