@@ -24,7 +24,7 @@ import { keepOrigin } from '../base/origins';
 import type { AnySchema } from '../base/schema';
 import { standsFor } from '../base/sources';
 import { expectRace } from '../globals/step-signals';
-import { after, compare } from './tracked';
+import { after, anything, compare } from './tracked';
 
 /** Wraps a sequencer while it passes through promise machinery that would call its `then`. */
 export class Boxed {
@@ -77,9 +77,11 @@ export class Sequencer extends Block {
     return own ?? (first?.op === 'step' && !first.connector ? first.block?.inputSchema : undefined);
   }
 
-  /** What its last operation makes; only the declared schema is checked while it runs. */
+  /** What its last operation makes, of which a function may make anything; only the declared one is checked. */
   override get outputSchema() {
-    return this.config.connectOutput ? undefined : (this.made() ?? super.outputSchema);
+    if (this.config.connectOutput) return undefined;
+    const isFunction = ['map', 'connectInput'].includes(this.operations.at(-1)?.op as string);
+    return this.made() ?? super.outputSchema ?? (isFunction ? anything : undefined);
   }
 
   private made() {

@@ -38,7 +38,7 @@ export function after(operation: Operation, before: AnySchema | undefined): AnyS
 /** One issue, as zod would tell it. */
 const wrong = (message: string) => ({ success: false, error: { issues: [{ path: [], message }] } });
 
-const anything: AnySchema = { safeParse: (data) => ({ success: true, data }), _def: { typeName: 'ZodAny' } };
+export const anything: AnySchema = { safeParse: (data) => ({ success: true, data }), _def: { typeName: 'ZodAny' } };
 
 const truth: AnySchema = {
   safeParse: (data) => (typeof data === 'boolean' ? { success: true, data } : wrong('Expected boolean')),
