@@ -236,3 +236,31 @@ fn answers_that_are_given_at_the_same_time_are_all_taken() {
         is_sound(&place);
     }
 }
+
+#[test]
+fn a_call_that_still_waits_is_not_written_anew() {
+    let place = Place::with_flow(
+        r#"
+const pay = handler({ name: "pay", inputSchema: z.object({ n: z.number() }), approval: { required: true }, execute: async (call: any) => call.n });
+const model: any = { modelId: "own", generateStep: async ({ stepNumber }: any) => stepNumber === 0
+  ? { toolCalls: [0, 1, 2].map((n) => ({ toolCallId: `c${n}`, toolName: "pay", args: { n } })) }
+  : { text: "paid" } };
+export default defineFlow({ kind: "main", actions: { go: { block: generator({ name: "g", model, prompt: "Pay.", tools: [pay] }) } } });
+"#,
+    );
+    place.ask("run main go --user ada --session s --request r");
+    let mut last = json!(null);
+    for _ in 0..3 {
+        let all = place.get("suspensions");
+        let open = all.as_array().expect("a list").iter().find(|one| one["status"] == "pending");
+        let id = open.and_then(|one| one["id"].as_str()).unwrap_or_else(|| panic!("a question: {all:#}"));
+        last = place.ask(&format!("resume r --suspension {id} --approve")).json();
+    }
+    assert_eq!((&last["status"], &last["output"]), (&json!("completed"), &json!("paid")), "{last:#}");
+    // The item of a call belongs to the newest run, with the fields that it has.
+    let updates = place.get("events r --kind item_updated");
+    let patches: Vec<&Value> =
+        updates.as_array().expect("a list").iter().map(|update| &update["payload"]["patch"]).collect();
+    assert!(!patches.is_empty() && patches.iter().all(|patch| **patch == json!({})), "{updates:#}");
+    is_sound(&place);
+}

@@ -68,15 +68,16 @@ impl Context {
     }
 
     /// Adds an item that grows while its block runs. A block that goes on after an interruption goes on with the item
-    /// that it had added: from its beginning, unless that was done.
+    /// that it had added: from its beginning, unless that was done. The update without fields says that it is the item
+    /// of this run, too.
     pub(crate) fn begin_item(&self, item: NewItem) -> RecordedItem {
         if let Some(known) = self.frame.items_of_earlier_runs.borrow_mut().next(&item) {
-            let patch = if known.is_done { Map::new() } else { item.payload };
+            let patch = if known.has(&item.payload) { Map::new() } else { item.payload };
             self.record(EventKind::ItemUpdated { of: known.seq, patch });
             return known;
         }
         let at = self.run.effects.now_ms();
-        RecordedItem { seq: self.record(EventKind::ItemAdded { item }), at, is_done: false }
+        RecordedItem { seq: self.record(EventKind::ItemAdded { item }), at, is_done: false, call: None }
     }
 
     /// Emits an item of any type, complete and done.

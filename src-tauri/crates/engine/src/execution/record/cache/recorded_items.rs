@@ -4,6 +4,9 @@
 //! has, so that they keep their ids and places. Must not decide whether a block goes on.
 
 use std::collections::{HashMap, HashSet};
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value};
 
 use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
@@ -18,6 +21,15 @@ pub(crate) struct RecordedItem {
     pub(crate) at: i64,
     /// Whether it has its last form: it is done, and no model call was open then that a resume makes again.
     pub(crate) is_done: bool,
+    /// The fields of a tool call as the log has them, as a hash: no delta changes these.
+    pub(crate) call: Option<u64>,
+}
+
+impl RecordedItem {
+    /// Returns whether the log has these fields of the item already.
+    pub(crate) fn has(&self, payload: &Map<String, Value>) -> bool {
+        self.is_done || self.call.is_some() && self.call == call_hash(payload)
+    }
 }
 
 /// The items of one attempt, by what they show, in the order in which a run shows them.
@@ -53,12 +65,15 @@ impl RecordedItems {
                 known.truncate(*shown);
                 self.places.insert(event.seq, (label, *shown));
                 *shown += 1;
-                known.push(RecordedItem { seq: event.seq, at: event.at, is_done: false });
+                let call = call_hash(&item.payload);
+                known.push(RecordedItem { seq: event.seq, at: event.at, is_done: false, call });
             }
-            EventKind::ItemUpdated { of, .. } => {
+            EventKind::ItemUpdated { of, patch } => {
                 if let Some((label, place)) = self.places.get(of) {
                     let shown = self.shown.entry(label.clone()).or_default();
                     *shown = (*shown).max(place + 1);
+                    let item = self.known.get_mut(label).and_then(|known| known.get_mut(*place));
+                    item.filter(|_| !patch.is_empty()).into_iter().for_each(|item| item.call = call_hash(patch));
                 }
             }
             EventKind::ItemDone { of, .. } if self.open_calls.is_empty() => self.end(*of),
@@ -92,6 +107,14 @@ impl RecordedItems {
     }
 }
 
+/// A hash of the fields of a tool call; `None` if they are those of another item.
+fn call_hash(payload: &Map<String, Value>) -> Option<u64> {
+    payload.get("toolCall")?;
+    let mut hasher = DefaultHasher::new();
+    serde_json::to_string(payload).ok()?.hash(&mut hasher);
+    Some(hasher.finish())
+}
+
 /// The kind of an item; for a tool call also which call, because calls run concurrently.
 fn label(item: &NewItem) -> String {
     let call = item.payload.get("toolCall").and_then(|call| call["callId"].as_str()).unwrap_or_default();
@@ -100,7 +123,7 @@ fn label(item: &NewItem) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Map, Value};
+    use serde_json::json;
 
     use super::*;
 
@@ -126,7 +149,7 @@ mod tests {
         items.begin_run();
         let next = |items: &mut RecordedItems, item_type: &str| items.next(&item(item_type)).map(|item| item.seq);
         let mut goes_on = items.clone();
-        assert_eq!(goes_on.next(&item("reasoning")), Some(RecordedItem { seq: 5, at: 0, is_done: true }));
+        assert_eq!(goes_on.next(&item("reasoning")), Some(RecordedItem { seq: 5, at: 0, is_done: true, call: None }));
         assert_eq!(next(&mut goes_on, "reasoning"), Some(7));
         assert_eq!(next(&mut goes_on, "reasoning"), None);
         assert_eq!(next(&mut goes_on, "container"), Some(3));
@@ -174,6 +197,37 @@ mod tests {
         };
         read(&mut items, 12, ended);
         assert_eq!(is_done(&items), Some(true));
+    }
+
+    #[test]
+    fn the_log_has_the_fields_of_a_call_that_waits_until_others_are_written() {
+        let call = |args: &str| {
+            let payload = json!({ "toolCall": { "callId": "c", "arguments": args } });
+            payload.as_object().cloned().unwrap_or_default()
+        };
+        let (first, other) = (call("1"), call("2"));
+        let of_call = |payload: &Map<String, Value>| NewItem {
+            payload: payload.clone(),
+            ..NewItem::plain("block_tool_output", ItemStatus::InProgress, Map::new())
+        };
+        let mut items = RecordedItems::default();
+        read(&mut items, 3, EventKind::ItemAdded { item: of_call(&first) });
+        let has = |items: &RecordedItems, payload: &Map<String, Value>| {
+            let mut next_run = items.clone();
+            next_run.begin_run();
+            next_run.next(&of_call(payload)).is_some_and(|item| item.has(payload))
+        };
+        assert!(has(&items, &first) && !has(&items, &other));
+        items.begin_run();
+        read(&mut items, 5, EventKind::ItemUpdated { of: 3, patch: Map::new() });
+        assert!(has(&items, &first));
+        items.begin_run();
+        read(&mut items, 7, EventKind::ItemUpdated { of: 3, patch: other.clone() });
+        assert!(!has(&items, &first) && has(&items, &other));
+        // A text that grew is another one each time.
+        added(&mut items, 9, "message");
+        items.begin_run();
+        assert!(!items.next(&item("message")).is_some_and(|item| item.has(&Map::new())));
     }
 
     #[test]
