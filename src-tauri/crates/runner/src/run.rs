@@ -7,6 +7,7 @@ pub(crate) mod batch;
 mod closed_effects;
 mod example;
 mod live_answers;
+pub(crate) mod not_accepted;
 pub(crate) mod on_accept;
 pub(crate) mod owner;
 pub(crate) mod plan;
@@ -45,6 +46,7 @@ use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::{MockModels, MockScript, recorded_calls};
 use crate::run::aborted_code::code_is_over;
 use crate::run::live_answers::take_answers;
+use crate::run::not_accepted::NotAccepted;
 use crate::run::on_accept::OnAccept;
 use crate::run::owner::{AbortFlag, Lock};
 use crate::run::prepare::{load, prepare};
@@ -179,13 +181,13 @@ impl Drop for OnExit {
 /// A request on its way to the thread that runs it.
 pub(crate) struct Work {
     pub(crate) job: Job,
-    accepted: mpsc::Sender<Result<(), Fault>>,
+    accepted: mpsc::Sender<Result<(), NotAccepted>>,
     finished: mpsc::Sender<Ended>,
 }
 
 /// Starts a request, on the thread that has its flow ready or on one of the pool. Fails, with nothing written,
 /// when the flow does not load or the input breaks its schema.
-pub(crate) fn start(job: Job, warm_runtimes: &WarmRuntimes, pool: &Pool) -> Result<Running, Fault> {
+pub(crate) fn start(job: Job, warm_runtimes: &WarmRuntimes, pool: &Pool) -> Result<Running, NotAccepted> {
     let (accepted, verdict) = mpsc::channel();
     let (finished, ended) = mpsc::channel();
     let request_id = job.asked.request.to_string();
@@ -226,12 +228,12 @@ pub(crate) async fn run(work: Work, mut loaded: Option<Loaded>) -> Option<Loaded
     loaded
 }
 
-/// Runs a request to its end. A fault means that it was not accepted.
+/// Runs a request to its end, if it was accepted.
 async fn carry_out(
     job: Job,
     loaded: &mut Option<Loaded>,
-    accepted: &mpsc::Sender<Result<(), Fault>>,
-) -> Result<Ended, Fault> {
+    accepted: &mpsc::Sender<Result<(), NotAccepted>>,
+) -> Result<Ended, NotAccepted> {
     let Job {
         workspace,
         loaded_flow,
@@ -318,16 +320,17 @@ async fn carry_out(
     if !events.is_empty() {
         late(Late { request: run.request.clone(), lease: run.recorder.lease().clone(), events });
     }
-    match result {
-        Ok(ended) => Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
-        Err(AppendError::Exists) => Err(Fault::refused(format!("request id \"{}\" is already in use", run.request))),
-        Err(AppendError::NotYours { session, user }) => Err(not_yours(&session, &user, &run.start.user)),
+    let refused = match result {
+        Ok(ended) => return Ok(Ended { status: ended.status, output: ended.output, error: ended.error }),
+        Err(AppendError::Exists) => Fault::refused(format!("request id \"{}\" is already in use", run.request)),
+        Err(AppendError::NotYours { session, user }) => not_yours(&session, &user, &run.start.user),
         Err(AppendError::Fenced { .. } | AppendError::OutOfOrder { .. }) => {
-            Err(Fault::refused(format!("request \"{}\" was just taken up by another process", run.request)))
+            return Err(NotAccepted::taken_up(&run.request));
         }
-        Err(AppendError::Busy { holder }) => Err(busy(&run.start, &holder)),
-        Err(other) => Err(Fault::of_append(other)),
-    }
+        Err(AppendError::Busy { holder }) => busy(&run.start, &holder),
+        Err(other) => Fault::of_append(other),
+    };
+    Err(refused.into())
 }
 
 /// The log of a request that has just begun as a part of another: its first event, those that both have in common, and

@@ -82,6 +82,7 @@ use crate::core::notice::{Notice, Notices};
 use crate::core::sync::lock;
 use crate::effects::outside::now_ms;
 use crate::models::mock_script::MockScript;
+use crate::run::not_accepted::NotAccepted;
 use crate::run::owner::{Lock, Locks};
 use crate::run::threads::Pool;
 use crate::run::warm_runtimes::WarmRuntimes;
@@ -321,7 +322,7 @@ impl Workspace {
         self.notices.unlisten(id);
     }
 
-    fn start(&self, next: Next) -> Result<Running, Fault> {
+    fn start(&self, next: Next) -> Result<Running, NotAccepted> {
         let Next { loaded_flow, mut asked, script: mock, before, calls } = next;
         let (is_sample, dispatching) = (calls.is_some(), calls.clone());
         let (stop, abort) = watch::channel(false);

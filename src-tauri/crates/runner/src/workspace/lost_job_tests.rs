@@ -9,6 +9,7 @@ use engine::log::{AppendMode, Lease, Log};
 
 use super::resume::{LastWritten, Next};
 use super::{Mock, OpenOptions, Resolution, RunOptions, Workspace};
+use crate::run::not_accepted::NotAccepted;
 use crate::run::{PriorEvents, Running};
 
 /// Steps that each keep much, one request at a time for each user.
@@ -94,6 +95,22 @@ fn an_end_written_after_the_log_was_read_stops_no_resume() {
     assert_eq!(resumed.status, RequestStatus::Completed);
     // The job that resumed it is another one.
     assert!(!workspace.end_was_written_after("r", &seen).unwrap());
+}
+
+/// An answer is given to the job that goes on with a request, if there is one.
+#[test]
+fn a_resume_tells_whether_another_job_goes_on_with_the_request() {
+    let (dir, workspace) = place();
+    stopped(&workspace, "r");
+    workspace.store.limit_pages(None);
+    wait_for_its_end(&workspace, "r");
+    let next = workspace.resuming("r", &Mock::Inherit, Some(Resolution::default())).unwrap();
+    // Another one takes it up after its log was read.
+    open(&dir).resume("r", &Mock::Inherit, Resolution::default()).unwrap().wait().unwrap();
+    assert!(matches!(workspace.start(next).map(drop), Err(NotAccepted::TakenUp(_))));
+    // It has ended, and nobody goes on with it.
+    let again = workspace.resume_unless_taken_up("r", &Mock::Inherit, Resolution::default());
+    assert!(matches!(again.map(drop), Err(NotAccepted::Other(_))));
 }
 
 #[test]

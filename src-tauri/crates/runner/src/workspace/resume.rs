@@ -19,6 +19,7 @@ use crate::catalogue::{LoadedFlow, mock_file};
 use crate::core::fault::Fault;
 use crate::models::call_meter::SampleCalls;
 use crate::models::mock_script::MockScript;
+use crate::run::not_accepted::NotAccepted;
 use crate::run::{PriorEvents, Running};
 use crate::views::RequestRow;
 
@@ -53,16 +54,26 @@ impl Workspace {
     /// Goes on with a request that was interrupted, failed, was aborted or waits: what it finished is not
     /// run again.
     pub fn resume(&self, request: &str, mock: &Mock, given: Resolution) -> Result<Running, Fault> {
+        Ok(self.resume_unless_taken_up(request, mock, given)?)
+    }
+
+    /// As [`resume`](Self::resume); the error tells whether another job goes on with the request.
+    pub(super) fn resume_unless_taken_up(
+        &self,
+        request: &str,
+        mock: &Mock,
+        given: Resolution,
+    ) -> Result<Running, NotAccepted> {
         self.check_writable()?;
         loop {
             let next = self.resuming(request, mock, Some(given.clone()))?;
             let seen = LastWritten::of(&next.before.events);
             let open_effects = may_have_happened(&next.before.events);
-            match self.begin_next(next) {
+            match self.start(next) {
                 Ok(running) => return Ok(Running { open_effects, ..running }),
                 // What was read is no longer the whole log.
                 Err(_) if self.end_was_written_after(request, &seen)? => {}
-                Err(fault) => return Err(fault),
+                Err(refused) => return Err(refused),
             }
         }
     }
@@ -79,22 +90,26 @@ impl Workspace {
 
     /// Starts what is about to go on.
     pub(super) fn begin_next(&self, next: Next) -> Result<Running, Fault> {
-        self.start(next)
+        Ok(self.start(next)?)
     }
 
     /// What a resume runs. Without a resolution no answer is asked for: that only does to make a plan.
-    pub(super) fn resuming(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<Next, Fault> {
+    pub(super) fn resuming(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<Next, NotAccepted> {
         let (row, events) = self.whole_log_of(request)?;
         if !is_resumable(row.status) {
             let status = row.status.as_str();
-            return Err(Fault::refused(format!(
+            let refused = Fault::refused(format!(
                 "request \"{request}\" is {status}; only an interrupted, suspended, aborted or failed one can be \
                  resumed"
-            )));
+            ));
+            return Err(match row.status {
+                RequestStatus::InProgress => NotAccepted::TakenUp(refused),
+                _ => NotAccepted::Other(refused),
+            });
         }
         let answers = given.map_or(Ok(Vec::new()), |given| answers(&row, &events, given))?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
-        self.resuming_with(loaded_flow, (row, events), mock, answers)
+        Ok(self.resuming_with(loaded_flow, (row, events), mock, answers)?)
     }
 
     /// What a resume with given code runs.

@@ -87,7 +87,7 @@ impl Workspace {
         if is_part {
             self.store.claim_part(&next.asked.request).map_err(Fault::of_write)?;
         }
-        self.start(next)
+        Ok(self.start(next)?)
     }
 
     /// A request that is about to begin, and whether it is a part of an experiment. Writes nothing.

@@ -9,6 +9,7 @@ use super::{Resolution, answers, questions};
 use crate::core::fault::Fault;
 use crate::run::Running;
 use crate::run::batch::Cancel;
+use crate::run::not_accepted::NotAccepted;
 use crate::views::RequestRow;
 use crate::workspace::{Mock, Workspace};
 
@@ -57,10 +58,10 @@ impl Workspace {
                     None => continue,
                 }
             }
-            match self.resume(request, mock, given.clone()) {
-                // Another process has resumed it with an answer of its own since: this answer is for that process.
-                Err(_) if given.reply.is_some() && self.owner_of(request)? != owner => {}
-                resumed => return resumed.map(Answered::Resumed),
+            match self.resume_unless_taken_up(request, mock, given.clone()) {
+                // Another job has resumed it with an answer of its own since: this answer is for that job.
+                Err(NotAccepted::TakenUp(_)) if given.reply.is_some() && self.owner_of(request)? != owner => {}
+                resumed => return Ok(Answered::Resumed(resumed?)),
             }
         }
     }
