@@ -8,7 +8,7 @@ import type { ModelMessage } from "./items.js";
 /** A name is looked up in `flowglass.json` and then among the providers, as in `gpt-5-mini` or `anthropic/claude-…`. */
 export type ModelName = string;
 
-/** A name with a wish about who should serve it. */
+/** A model name and the provider that should serve it, if it can. */
 export interface PreferredModel {
   model: ModelName;
   preferProvider?: string;
@@ -22,9 +22,9 @@ export interface ToolCall {
   /** The tool's name as the model sees it. */
   toolName: string;
   args: any;
-  /** The provider ran it itself, so the engine does not, and asks the model no further for it. */
+  /** The provider ran the tool itself; the engine does not run it and does not call the model again for it. */
   providerExecuted?: boolean;
-  /** What came of it there. */
+  /** Its result, if the provider ran it. */
   result?: any;
 }
 
@@ -43,7 +43,7 @@ export interface ModelUsage {
   cacheCreationInputTokens?: number;
 }
 
-/** What a model is asked. */
+/** The request to a model. */
 export interface ModelOptions {
   messages: ModelMessage[];
   tools?: ModelTool[];
@@ -55,7 +55,7 @@ export interface ModelOptions {
   stepNumber: number;
 }
 
-/** What a model answers: a text, a structured answer, or tools to run before it is asked again. */
+/** The reply of a model: a text, a structured answer, or tools to run before the next call. */
 export interface ModelReply {
   text?: string;
   reasoning?: string;
@@ -69,8 +69,8 @@ export interface ModelReply {
 }
 
 /**
- * A piece of a streamed answer: what it says stands in itself, or in a field that is named after its type. What `finish`
- * says of the whole answer counts; without it, the pieces are the answer.
+ * A piece of a streamed answer. Its value is in the piece itself or in a field named after its type. The pieces together
+ * are the answer; fields of `finish` and its `fullResult` override them.
  */
 export type ModelChunk =
   | { type: "text_delta" | "reasoning_delta"; delta: string }
@@ -79,7 +79,7 @@ export type ModelChunk =
   | { type: "tool_call_delta"; toolCallId?: string; toolName: string; args?: unknown; providerExecuted?: boolean }
   /** A piece of the JSON of a call's arguments. */
   | { type: "tool_call_delta"; toolCallDelta: { toolCallId: string; toolName: string; argsDelta?: string } }
-  /** What came of a call that the provider ran itself. */
+  /** The result of a call that the provider ran itself. */
   | { type: "tool_result"; toolCallId: string; toolName?: string; result?: unknown; [more: string]: unknown }
   | { type: "tool_result"; toolResult: { toolCallId: string; toolName: string; result: unknown } }
   | { type: "tool_input_start"; toolCallId?: string; toolName?: string; [more: string]: unknown }
@@ -91,9 +91,9 @@ type Answers<Name extends string> = { [name in Name]: (options: ModelOptions) =>
 type Streams<Name extends string> = { [name in Name]: (options: ModelOptions) => AsyncIterable<ModelChunk> };
 
 /**
- * A model of your own. With `generateStep` or `streamStep` the engine runs the loop and the tools around it; with
- * `generate` and `stream` alone, tool calls in its answer are told but not run. It streams a text where somebody may be
- * watching: for a generator with an identity, or with tools.
+ * A model of your own. With `generateStep` or `streamStep` the engine runs the loop and the tools around it. With only
+ * `generate` or `stream`, tool calls in its answer are reported but not run. Text is streamed for a generator that has
+ * an identity or tools, because a client may be watching.
  */
 export type GeneratorModel = { modelId: string } & Partial<
   Answers<"generate" | "generateStep"> & Streams<"stream" | "streamStep">
@@ -107,11 +107,11 @@ export interface ModelResolver {
     blockName?: string,
     options?: { preferProvider?: string },
   ): { modelId: string; generate(options: Partial<ModelOptions> & { messages: ModelMessage[] }): Promise<ModelReply> };
-  /** The name that would be asked. */
+  /** Returns the name of the model that would be called. */
   resolveId(modelId: ModelName): string;
 }
 
-/** Passed on to the provider. The named ones mean the same everywhere, and may also be grouped by provider. */
+/** Passed on to the provider. The named options mean the same for all providers, and may also be grouped by provider. */
 export interface ProviderOptions {
   temperature?: number;
   topP?: number;

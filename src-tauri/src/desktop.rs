@@ -1,5 +1,5 @@
-//! What the window has of the desktop that it stands on: a menu, a place on the screen, notifications, and files that
-//! are dropped on it. What is to be done about any of these the page decides: it is told as one kind of message.
+//! The window's connection to the desktop: menu, position on the screen, notifications, and dropped files. The page
+//! handles all of these events, which reach it as [`DesktopEvent`]s.
 
 #[cfg(target_os = "linux")]
 mod bus;
@@ -21,11 +21,11 @@ use tauri::{AppHandle, Manager};
 
 use crate::window::lock;
 
-/// Something that a person did outside of the page.
+/// An action of the user outside the page.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub(crate) enum DesktopEvent {
-    /// Chose a command of the page's table in the menu.
+    /// Chose one of the page's commands in the menu.
     Command {
         /// Its id.
         id: String,
@@ -42,7 +42,7 @@ pub(crate) enum DesktopEvent {
     },
 }
 
-/// Where the page hears of it.
+/// The page's channel for desktop events, and the menu.
 #[derive(Default)]
 pub(crate) struct Desktop {
     page: Mutex<Option<Channel<DesktopEvent>>>,
@@ -50,17 +50,17 @@ pub(crate) struct Desktop {
 }
 
 impl Desktop {
-    /// A page that wants to hear; only the newest does, because one that was reloaded is gone.
+    /// Sends events to this channel from now on. It replaces the previous one, whose page was reloaded.
     pub(crate) fn watch(&self, channel: Channel<DesktopEvent>) {
         *lock(&self.page) = Some(channel);
     }
 }
 
-/// Tells the page, if there is one yet.
+/// Sends an event to the page, if it has subscribed.
 pub(crate) fn tell(app: &AppHandle, event: DesktopEvent) {
     let desktop = app.state::<Desktop>();
     let page = lock(&desktop.page).clone();
     if let Some(Err(error)) = page.map(|page| page.send(event)) {
-        tracing::warn!(%error, "the page does not hear the desktop");
+        tracing::warn!(%error, "cannot send a desktop event to the page");
     }
 }

@@ -1,5 +1,5 @@
-//! `flowglass serve`, by which the traces of other programs come in until a signal ends it, and `flowglass runnable`,
-//! which makes a flow of one.
+//! `flowglass serve`, which receives traces of other programs until a signal stops it, and `flowglass runnable`, which
+//! makes a flow from a trace.
 
 use std::sync::mpsc::channel;
 
@@ -15,19 +15,19 @@ use crate::terminal::tell;
 pub(crate) fn serve(workspace: &Workspace, port: u16, is_json: bool) -> Result<Outcome, Fault> {
     let (ended, end) = channel();
     let signals = Signals::listen()
-        .map_err(|error| Fault::Internal { message: format!("signals cannot be received: {error}") })?;
-    signals.stop_with("ending; what was received is written first", move || {
-        let _ = ended.send(()); // It may be ending already.
+        .map_err(|error| Fault::Internal { message: format!("cannot install signal handlers: {error}") })?;
+    signals.stop_with("stopping after received data is stored", move || {
+        let _ = ended.send(()); // The receiver may be stopping already; ignore the send error.
     });
     let receiver = workspace.receive_spans(port)?;
     let endpoint = receiver.row().endpoint;
     if is_json {
         say(&json!({ "endpoint": endpoint, "traces": format!("{endpoint}/v1/traces") }));
     } else {
-        tell(&format!("flowglass: receiving traces at {endpoint}/v1/traces; Ctrl-C ends it"));
+        tell(&format!("flowglass: receiving traces at {endpoint}/v1/traces; press Ctrl-C to stop"));
         tell(&format!("flowglass: for most SDKs: OTEL_EXPORTER_OTLP_ENDPOINT={endpoint}"));
     }
-    // The sender lives as long as signals are heard.
+    // Blocks until a signal, because the signal handler owns the sender.
     let _ = end.recv();
     receiver.close();
     Ok(Outcome { json: Value::Null, text: String::new(), code: exit::DONE })

@@ -1,4 +1,4 @@
-/** Two sides that answer each other, and a third agent that takes over. */
+/** Two sides that answer each other, and two agents that are called as tools. */
 import { defineAgent, definePrompt, defineTool, forceTurn, queueTool } from "@standardagents/builder";
 import { z } from "zod";
 

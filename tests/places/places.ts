@@ -1,5 +1,5 @@
 /**
- * Ways to fail. The line that is meant has a comment with the action's name.
+ * One action for each way to fail. A comment with the action's name marks the line that the error must name.
  */
 
 import { defineFlow, handler } from "@flow-state-dev/core";

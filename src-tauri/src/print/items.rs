@@ -1,4 +1,4 @@
-//! Items for people: who made each, who sees it, and what it says, on a line.
+//! Prints items, one per line: the block that emitted it, its audience, and its content.
 
 use engine::item::ItemStatus;
 use engine::views::history::joined_text;
@@ -7,10 +7,10 @@ use serde_json::Value;
 
 use super::{cut, cut_to, plain, table};
 
-/// A field that is not there.
+/// The value of a missing field.
 const NOTHING: &Value = &Value::Null;
 
-/// How much of a line a tool's arguments may take: its result is what matters.
+/// How wide a tool's arguments are at most, to leave room for its result.
 const WIDEST_ARGUMENTS: usize = 48;
 
 /// Names of spans may be of any length.
@@ -21,7 +21,7 @@ pub(crate) fn items(items: &[ItemRow]) -> String {
         .iter()
         .map(|item| {
             let audience = match (item.visibility.client, item.visibility.history) {
-                // It streamed by: no view that lasts holds it.
+                // It was streamed only; no persistent view contains it.
                 _ if item.transient => "transient",
                 (true, true) => "client history",
                 (true, false) => "client",
@@ -41,12 +41,11 @@ pub(crate) fn items(items: &[ItemRow]) -> String {
     table(&["#", "TYPE", "BY", "SEEN BY", "CONTENT"], &rows)
 }
 
-/// What an item says, in a line.
+/// The content of an item on one line.
 fn gist(item: &ItemRow) -> String {
     let payload = &item.payload;
     let value = |key: &str| payload.get(key).unwrap_or(NOTHING);
     let text = |key: &str| value(key).as_str().unwrap_or_default();
-    // What is not there says nothing.
     let words = |parts: &[String]| {
         let parts: Vec<&str> = parts.iter().map(String::as_str).filter(|part| !part.is_empty()).collect();
         cut(&parts.join(" "))
@@ -58,7 +57,7 @@ fn gist(item: &ItemRow) -> String {
             let said = if said.is_empty() { given("content") } else { said };
             cut(&format!("{}: {said}", text("role")))
         }
-        // Traces that were stored by earlier versions have its content.
+        // Traces stored by earlier versions have `content` instead of `summary`.
         "reasoning" => match joined_text(value("summary")) {
             text if text.is_empty() => cut(&joined_text(value("content"))),
             text => cut(&text),
@@ -94,7 +93,7 @@ fn gist(item: &ItemRow) -> String {
     }
 }
 
-/// A tool's call, what it gave, and whether that was kept from an earlier call.
+/// A tool call, its result, and whether the result was cached or the call denied.
 fn tool(item: &ItemRow) -> String {
     let call = item.payload.get("toolCall").unwrap_or(NOTHING);
     let name = call["name"].as_str().unwrap_or(&item.provenance.block_name);

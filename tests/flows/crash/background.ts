@@ -1,5 +1,5 @@
 /**
- * Work beside the chain: it must neither be lost with the sequencer that started it, nor come twice.
+ * Background work: it must neither be lost with the sequencer that started it, nor run twice.
  */
 
 import { defineFlow, FlowError, sequencer } from "@flow-state-dev/core";

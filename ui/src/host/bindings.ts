@@ -1068,9 +1068,9 @@ export type DeletedRow = {
 	events: number,
 };
 
-/**  Something that a person did outside of the page. */
+/**  An action of the user outside the page. */
 export type DesktopEvent = 
-/**  Chose a command of the page's table in the menu. */
+/**  Chose one of the page's commands in the menu. */
 { kind: "command"; 
 /**  Its id. */
 id: string } | 

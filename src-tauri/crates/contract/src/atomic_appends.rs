@@ -1,4 +1,4 @@
-//! Promise 1: an append's events, its commits and what follows from them are stored together, or not at all.
+//! Promise 1: an append stores its events, its commits and the rows derived from them together, or nothing.
 
 use engine::log::{AppendError, AppendMode, Lease};
 use serde_json::json;
@@ -9,7 +9,7 @@ use crate::writing::*;
 /// How many events the largest append of these tests has.
 const MANY: u64 = 5_000;
 
-/// A refusal that the last event causes takes the first ones with it: events, record, and journal.
+/// If the last event of an append is refused, none of its events, record changes or journal entries are stored.
 pub fn a_refused_append_leaves_nothing<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -37,13 +37,13 @@ pub fn a_refused_append_leaves_nothing<S: Subject>() {
     let answer = wait(log.append("r", &request.lease, begins_again, AppendMode::Committed));
     assert!(matches!(answer, Err(AppendError::Exists)), "{answer:?}");
     before.assert_unchanged("a used id");
-    // What was refused can be appended as it should have been.
+    // The refused events can be appended in a valid append.
     request.append_events(whole(&request)).unwrap();
     assert_eq!(seqs(log, "r"), (1..=request.last).collect::<Vec<_>>());
     assert_eq!(version(log, &scope), 2);
 }
 
-/// No events are no reason to fail, and no request.
+/// An append without events succeeds and creates no request.
 pub fn an_empty_append_changes_nothing<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -59,7 +59,7 @@ pub fn an_empty_append_changes_nothing<S: Subject>() {
     Request::begin(log, "unknown").finish();
 }
 
-/// An append has no largest size: neither by its events nor by their values.
+/// An append has no size limit, neither in events nor in bytes.
 pub fn a_huge_append_is_kept_whole<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

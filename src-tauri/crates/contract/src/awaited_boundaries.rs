@@ -1,11 +1,11 @@
-//! Promise 4 of a log in which each step boundary waits for its commit.
+//! Promise 4 (durability) for a log in which each step boundary waits for its commit.
 
 use engine::log::AppendMode;
 
 use crate::Durable;
 use crate::writing::*;
 
-/// A step boundary that was answered survives a kill, with the evidence before it.
+/// A step boundary that was acknowledged survives a kill, with the evidence before it.
 pub fn a_boundary_completes_after_its_commit<S: Durable>() {
     let subject = S::create();
     let mut request = Request::begin(subject.log(), "r");
@@ -17,7 +17,7 @@ pub fn a_boundary_completes_after_its_commit<S: Durable>() {
     }
 }
 
-/// So the boundary itself reports that it cannot be kept.
+/// The append of a boundary that cannot be stored returns the error itself; no later append has to report it.
 pub fn a_lost_boundary_is_reported_by_itself<S: Durable>() {
     let subject = S::create();
     let mut request = Request::begin(subject.log(), "r");

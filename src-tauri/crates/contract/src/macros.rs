@@ -125,10 +125,10 @@ macro_rules! promise {
             no_two_requests_wait_for_each_other,
             a_record_that_is_added_has_the_place_of_its_ticket,
             a_ticket_is_gone_with_the_next_commit,
-            who_no_longer_writes_is_not_waited_for,
+            requests_that_no_longer_write_are_skipped,
             a_ticket_expires,
             a_renewed_ticket_keeps_its_place,
-            a_line_of_writers_is_served_in_order,
+            queued_writers_commit_in_order,
         );
     };
     (dead_owners, $subject:ty) => {

@@ -1,4 +1,4 @@
-//! Promise 9: writers that conflict take turns, and nothing waits for ever.
+//! Promise 9: writers that conflict take turns, and no writer waits forever.
 
 use engine::event::{EventKind, RequestStatus};
 use engine::log::{Log, TICKET_MS};
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::Subject;
 use crate::writing::*;
 
-/// A time at which the events of these tests have been appended.
+/// A time after all events of these tests.
 const NOW: i64 = BEGAN + 100;
 
 #[track_caller]
@@ -22,7 +22,7 @@ fn is_first(log: &dyn Log, request: &str) -> bool {
     log.is_first(request, NOW).unwrap()
 }
 
-/// The commit of anybody else is refused though its version is right, and stays in the log as a conflict.
+/// While a request waits, commits by other requests are refused even with the right version, and recorded as conflicts.
 pub fn the_longest_waiter_writes_first<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -45,7 +45,7 @@ pub fn the_longest_waiter_writes_first<S: Subject>() {
     assert_eq!((version(log, &scope), state(log, &scope)), (3, json!({ "n": 3 })));
 }
 
-/// The records that are waited for are named with those that have changed, in the order of the append.
+/// A conflict names the records that other requests wait for and those that changed, in the order of the append.
 pub fn a_conflict_names_records_that_others_wait_for<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -60,7 +60,8 @@ pub fn a_conflict_names_records_that_others_wait_for<S: Subject>() {
     assert!(seen.iter().all(|scope| version(log, scope) == 0));
 }
 
-/// A request has one number for all records: of two that wait for both, one is first at both.
+/// A request has one ticket number for all its records, so of two requests that wait for both records, one is first
+/// at both.
 pub fn no_two_requests_wait_for_each_other<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -75,7 +76,7 @@ pub fn no_two_requests_wait_for_each_other<S: Subject>() {
     assert!(is_first(log, "b"));
 }
 
-/// A record that is added to a ticket is waited for from the place of the ticket on, not behind those that came since.
+/// A record added to a ticket takes the ticket's position in its queue, ahead of requests that came later.
 pub fn a_record_that_is_added_has_the_place_of_its_ticket<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -87,7 +88,7 @@ pub fn a_record_that_is_added_has_the_place_of_its_ticket<S: Subject>() {
     assert!(is_conflict(&b.increment(&record("two"), 0), &[record("two")]));
 }
 
-/// A commit takes the request's whole ticket, whichever records it names; a commit that is refused leaves it.
+/// A commit uses up the request's whole ticket, whichever records it names. A refused commit leaves the ticket.
 pub fn a_ticket_is_gone_with_the_next_commit<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -105,8 +106,8 @@ pub fn a_ticket_is_gone_with_the_next_commit<S: Subject>() {
     b.increment(&record("two"), 0).unwrap();
 }
 
-/// Who leaves, ends or is suspended is not waited for.
-pub fn who_no_longer_writes_is_not_waited_for<S: Subject>() {
+/// The queue skips requests that gave up their ticket, ended or are suspended.
+pub fn requests_that_no_longer_write_are_skipped<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let [_left, mut ended, mut suspended, mut last] =
@@ -115,7 +116,7 @@ pub fn who_no_longer_writes_is_not_waited_for<S: Subject>() {
         take(log, id, &["s"], NOW);
     }
     log.leave_ticket("left");
-    // What is asked next is answered after it.
+    // Calls are handled in order, so this one returns after the ticket is removed.
     take(log, "last", &["s"], NOW);
     assert!(is_first(log, "ended") && !is_first(log, "left"));
     ended.append(vec![finished(RequestStatus::Completed)]).unwrap();
@@ -136,19 +137,19 @@ pub fn a_ticket_expires<S: Subject>() {
     assert!(log.is_first("a", last).unwrap() && !log.is_first("b", last).unwrap());
     assert!(!log.is_first("a", last + 1).unwrap() && log.is_first("b", last + 1).unwrap());
     assert!(!log.is_first("b", NOW + 10 + TICKET_MS).unwrap());
-    // It waits behind those that came before it took one anew.
+    // A new ticket goes to the end of the queue.
     take(log, "a", &["s"], last + 1);
     assert!(!log.is_first("a", last + 1).unwrap() && log.is_first("b", last + 1).unwrap());
     b.increment(&record("s"), 0).unwrap();
     assert!(log.is_first("a", last + 1).unwrap());
-    // An append decides by the time of its last event.
+    // An append compares expiry with the time of its last event.
     assert!(is_conflict(&late.increment(&record("s"), 1), &[record("s")]));
     let mut events = late.next(write(late.last, &record("s"), 1, &[increment()]));
     events.iter_mut().for_each(|event| event.at = last + 1 + TICKET_MS);
     late.append_events(events).unwrap();
 }
 
-/// Who takes a ticket again keeps the place, for a further time and for all of its records.
+/// A request that renews its ticket keeps its position, for another [`TICKET_MS`] and for all its records.
 pub fn a_renewed_ticket_keeps_its_place<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -158,15 +159,15 @@ pub fn a_renewed_ticket_keeps_its_place<S: Subject>() {
     take(log, "a", &["s"], NOW + TICKET_MS - 1);
     let later = NOW + TICKET_MS + 5;
     assert!(log.is_first("a", later).unwrap() && !log.is_first("b", later).unwrap());
-    // Records that it already waited for are renewed with those that it adds.
+    // A renewal that adds a record also renews the ticket's other records.
     take(log, "a", &["other"], NOW + 2 * TICKET_MS - 2);
     take(log, "b", &["s"], NOW + 2 * TICKET_MS - 2);
     let later = NOW + 3 * TICKET_MS - 3;
     assert!(log.is_first("a", later).unwrap() && !log.is_first("b", later).unwrap());
 }
 
-/// A line of writers is served in its order, each exactly once in a round.
-pub fn a_line_of_writers_is_served_in_order<S: Subject>() {
+/// Queued writers commit in queue order, each exactly once in a round.
+pub fn queued_writers_commit_in_order<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let scope = record("s");

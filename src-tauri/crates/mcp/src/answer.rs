@@ -1,8 +1,8 @@
-//! What every tool answers: one sentence, rows, and calls to go on with, within a budget of tokens.
+//! The answer of every tool: one sentence, rows, and suggested next calls, within a budget of tokens.
 //!
-//! An answer that exceeds its budget names the number of further rows and the offset that returns them; a row that
-//! exceeds it alone is cut. Recorded text is quoted, so that a client can tell it from the server's own words. Must not
-//! ask the workspace.
+//! An answer that exceeds its budget names the number of further rows and the offset that returns them; a single row
+//! that exceeds it is cut. Recorded text is quoted, so that a client can tell it from the server's own words. Must not
+//! query the workspace.
 
 use rmcp::model::{CallToolResult, ContentBlock};
 use serde_json::{Value, json};
@@ -16,12 +16,12 @@ const USUAL_TOKENS: u64 = 1_500;
 const MOST_TOKENS: u64 = 20_000;
 /// How many bytes count as a token.
 pub(crate) const BYTES_PER_TOKEN: usize = 4;
-/// What is kept at most for the line that says how many rows are left, and for its counterpart in JSON.
+/// Bytes reserved for the line that says how many rows are left, and for its counterpart in JSON.
 const TAIL: usize = 700;
-/// How many bytes of names of variables a warning has.
+/// How many bytes of variable names a warning lists at most.
 const NAMES: usize = 120;
 
-/// The size of an answer, and from which row it begins.
+/// The size limit of an answer and the row at which it begins.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Page {
     tokens: u64,
@@ -41,14 +41,13 @@ impl Page {
         usize::try_from(self.tokens).unwrap_or(usize::MAX).saturating_mul(BYTES_PER_TOKEN)
     }
 
-    /// How many bytes of a value are shown where an answer of the usual size shows `usual`: more if the answer may be
-    /// longer.
+    /// Scales `usual`, the bytes of a value that an answer of default size shows, to the budget of this answer.
     pub(crate) fn bytes_of_value(self, usual: usize) -> usize {
         let tokens = usize::try_from(self.tokens.max(USUAL_TOKENS)).unwrap_or(usize::MAX);
         usual.saturating_mul(tokens) / USUAL_TOKENS as usize
     }
 
-    /// More rows than fit, so that nothing is read for nothing.
+    /// How many rows to read: an upper bound of those that fit, so that few are read in vain.
     pub(crate) fn rows(self) -> u64 {
         (self.bytes() / 16) as u64
     }
@@ -82,7 +81,7 @@ impl Row {
         Row { text: hidden_text(hide, self.text), json: hide(self.json) }
     }
 
-    /// On one line, without characters that act on a screen.
+    /// Puts the text on one line and escapes control characters.
     fn cleaned(mut self) -> Row {
         clean_values(&mut self.json);
         Row { text: one_line(&self.text), json: self.json }
@@ -92,7 +91,7 @@ impl Row {
         self.text.len() <= bytes && self.json.to_string().len() <= json_bytes
     }
 
-    /// The beginning of a row that is longer than a whole answer may be. Says how long it is, and how to read more.
+    /// Cuts a row that is longer than a whole answer may be. The row then states its length and how to read more.
     fn cut(self, bytes: usize, json_bytes: usize, page: Page) -> Row {
         let how = if page.tokens < MOST_TOKENS { "a higher limit shows more" } else { "ask for less at once" };
         let text = if self.text.len() <= bytes {
@@ -123,7 +122,7 @@ impl Row {
     }
 }
 
-/// A value whose texts, names and lists are cut.
+/// Cuts the strings, names and lists of a value.
 fn shortened(value: &Value, bytes: usize) -> Value {
     match value {
         Value::String(text) => Value::String(cut(text, bytes)),
@@ -142,7 +141,7 @@ fn shortened(value: &Value, bytes: usize) -> Value {
     }
 }
 
-/// The beginning of a text that has at most so many bytes as JSON, with a mark if that is not all of it.
+/// Cuts a text so that it has at most `bytes` bytes as JSON. An ellipsis marks a cut.
 fn cut_as_json(text: &str, bytes: usize) -> String {
     let mut most = bytes;
     loop {
@@ -164,13 +163,13 @@ pub(crate) struct Answer {
     pub(crate) rows: Vec<Row>,
     /// How many rows there are in all, if that is known.
     pub(crate) total: Option<u64>,
-    /// Whether the rows begin at the offset of the page; otherwise those before it are left out.
+    /// Whether the rows begin at the offset of the page; otherwise [`fit`](Self::fit) skips those before it.
     pub(crate) begins_at_offset: bool,
     /// Whether there are rows after these that were not read.
     pub(crate) has_more: bool,
-    /// The variables of secrets that have no value here, so that what was recorded of them is not hidden.
+    /// Variables of secrets that are not set here, so that their recorded values cannot be hidden.
     pub(crate) unset_variables: Vec<String>,
-    /// Calls that lead further: a tool and its arguments.
+    /// Suggested next calls: a tool and its arguments.
     pub(crate) next: Vec<(&'static str, Value)>,
 }
 
@@ -188,14 +187,14 @@ impl Answer {
         self
     }
 
-    /// As the protocol sends it: text for the model, and the same as structured content. Each has at most as many bytes
-    /// as the page; what is left out is named. `hide` hides secrets, which makes values longer or shorter.
+    /// The result for the protocol: text for the model, and the same as structured content. Each has at most the bytes
+    /// of the page and states what it leaves out. `hide` hides secrets, which makes values longer or shorter.
     pub(crate) fn fit(&self, page: Page, hide: Hide<'_>) -> CallToolResult {
         let most = page.bytes();
         let mut room = most;
         loop {
             let (text, structured) = self.fit_into(room, page, hide);
-            // What was cut may end like the beginning of a secret, and is hidden as one.
+            // A cut may leave the beginning of a secret at the end of a value; hide again.
             let (text, structured) = (hidden_text(hide, text), hide(structured));
             let over = text.len().max(structured.to_string().len()).saturating_sub(most);
             let less = over.max(room / 16);
@@ -208,11 +207,11 @@ impl Answer {
         }
     }
 
-    /// The text and the structured content, of about so many bytes.
+    /// The text and the structured content, each of about `most` bytes.
     fn fit_into(&self, most: usize, page: Page, hide: Hide<'_>) -> (String, Value) {
         let warning = warning(&self.unset_variables);
         let of_warning = warning.as_ref().map_or(0, |(line, names)| line.len() + names.to_string().len() + 40);
-        // Of a small budget the rows get the most.
+        // Give rows most of a small budget.
         let left = most.saturating_sub(TAIL.min(most / 5)).saturating_sub(of_warning);
         let next = Calls::fit(&self.next, left * 2 / 5, hide);
         let (room, json_room) = (left.saturating_sub(next.bytes), left.saturating_sub(next.json_bytes));
@@ -265,7 +264,8 @@ impl Answer {
     }
 }
 
-/// Says that recorded values of secrets cannot be hidden, and the variables that it names as JSON. `None` if all can.
+/// A warning that recorded values of secrets cannot be hidden, and the variables that it names as JSON. `None` if all
+/// variables are set.
 pub(crate) fn warning(unset: &[String]) -> Option<(String, Value)> {
     if unset.is_empty() {
         return None;
@@ -289,12 +289,12 @@ pub(crate) fn warning(unset: &[String]) -> Option<(String, Value)> {
     Some((line, json!(named)))
 }
 
-/// Calls to go on with, as lines and as JSON.
+/// Suggested next calls, as lines and as JSON.
 struct Calls {
     all: Vec<(String, Value)>,
     bytes: usize,
     json_bytes: usize,
-    /// How many are longer than they may be: half a call leads nowhere.
+    /// How many calls did not fit; a call is never cut.
     left_out: usize,
 }
 
@@ -331,12 +331,12 @@ impl Calls {
     }
 }
 
-/// Text on one line: a recorded line break never begins a line that looks like one of the answer.
+/// Puts text on one line, so that a recorded line break cannot start a fake line of the answer.
 fn one_line(text: &str) -> String {
     clean(text).replace('\n', "\\n")
 }
 
-/// The same of every text in a value.
+/// Applies [`clean`] to every string in a value.
 fn clean_values(value: &mut Value) {
     match value {
         Value::String(text) => *text = clean(text),
@@ -365,7 +365,7 @@ pub(crate) fn clean(text: &str) -> String {
     let mut cleaned = String::with_capacity(text.len());
     for c in text.chars() {
         if is_harmful(c) {
-            // As JSON escapes it, so that what is JSON stays JSON.
+            // Use JSON's escapes, so that JSON stays valid.
             for unit in c.encode_utf16(&mut [0; 2]) {
                 cleaned.push_str(&format!("\\u{unit:04x}"));
             }

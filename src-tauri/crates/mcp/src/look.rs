@@ -1,4 +1,4 @@
-//! `look`: one thing at an instant: a request, a block, state, items, a prompt, source, events, or a value by its uri.
+//! The tool `look`: a request, block, state, items, prompt, source or events at an instant, or a value by its uri.
 
 mod block;
 mod request;
@@ -15,7 +15,7 @@ use crate::door::Door;
 use crate::resources;
 use crate::shown::{IN_ROW, name, shown, word};
 
-/// How much of an item's fields is shown.
+/// How many bytes of an item's fields are shown.
 const IN_ITEM: usize = 500;
 
 pub(crate) fn look(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
@@ -156,7 +156,7 @@ fn items(door: &Door, request: &str, view: &str, at: Option<&Instant>, page: Pag
     Ok(answer)
 }
 
-/// Events as they were recorded.
+/// Lists recorded events.
 fn events(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
     let (from, path) = match at {
         Some(Instant::Seq(seq)) => (Some(*seq), None),

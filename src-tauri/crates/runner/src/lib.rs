@@ -41,7 +41,7 @@ pub use workspace::answers::defaults_instead;
 pub use workspace::expiry::Deadlines;
 pub use workspace::foreign::{Receiver, ReceiverRow, USUAL_PORT};
 pub use workspace::runs::{RunsQuery, TagChanges};
-pub use workspace::worker::{WorkerNews, WorkerOptions};
+pub use workspace::worker::{WorkerEvent, WorkerOptions};
 pub use workspace::{
     Answered, At, Breakpoint, Budget, CulpritQuery, CulpritSearch, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move,
     OpenOptions, ParameterAxis, PassProgress, PrintQuery, PromptField, PromptText, Resolution, RunOptions, Schedule,

@@ -1,7 +1,7 @@
-//! Real models: who answers a generator's model string, and every way in which that can fail.
+//! Live models: the provider of a generator's model string, and every way in which a call can fail.
 //!
-//! Keys come from the environment only, go to their server only, and are taken out of everything
-//! that is handed back.
+//! Keys come from the environment only, are sent to their own server only, and are redacted in everything that is
+//! returned.
 
 mod failure;
 mod kept_reply;
@@ -35,7 +35,7 @@ pub(crate) use target::who_answers;
 /// The models of one request.
 pub(crate) struct Models {
     named: BTreeMap<String, config::Model>,
-    /// Whether addresses of `flowglass.json` may get keys.
+    /// Whether keys may be sent to addresses from `flowglass.json`.
     trust: bool,
     limits: config::Limits,
     provider: OnceCell<Provider>,
@@ -46,7 +46,7 @@ impl Models {
         Models { named, trust, limits, provider: OnceCell::new() }
     }
 
-    /// Answers one call. A listener makes the answer stream.
+    /// Answers one call, streaming the answer if there is a listener.
     pub(crate) async fn answer(&self, call: ModelCall, listener: Option<Listener>) -> Result<ModelReply, FlowError> {
         let mut target = target::find(&call, &self.named, |name| std::env::var(name).ok())?;
         let provider = self.provider.get_or_try_init(|| async { Provider::new(self.limits) }).await;
@@ -54,14 +54,14 @@ impl Models {
         let own = provider.address(&target).await.map_err(|failure| failure.into_error(&target))?;
         target.settle(own, self.trust)?;
         let key = Rc::new(target.key.iter().collect::<Secrets>());
-        let quiet = listener.map(|listener| Rc::new(Quiet::new(listener, key.clone())));
-        let heard = quiet.clone().map(|quiet| Rc::new(move |delta| quiet.hear(delta)) as Listener);
+        let redacting = listener.map(|listener| Rc::new(RedactingListener::new(listener, key.clone())));
+        let listener = redacting.clone().map(|redacting| Rc::new(move |delta| redacting.receive(delta)) as Listener);
         let (model, began) = (call.model.clone(), Instant::now());
-        let answer = provider.answer(&target, call, heard).await;
+        let answer = provider.answer(&target, call, listener).await;
         let ms = began.elapsed().as_millis() as u64;
         tracing::debug!(?model, ms, is_answered = answer.is_ok(), "model asked");
-        if let Some(quiet) = quiet {
-            quiet.end();
+        if let Some(redacting) = redacting {
+            redacting.end();
         }
         match answer {
             Ok(mut reply) => {
@@ -77,30 +77,30 @@ impl Models {
     }
 }
 
-/// A listener that never hears the key, wherever the pieces are cut.
-struct Quiet {
+/// Redacts the key in a streamed answer, even where a piece ends in the middle of the key.
+struct RedactingListener {
     listener: Listener,
     key: Rc<Secrets>,
     text: RefCell<Stream>,
     reasoning: RefCell<Stream>,
 }
 
-impl Quiet {
-    fn new(listener: Listener, key: Rc<Secrets>) -> Quiet {
-        Quiet { listener, key, text: RefCell::default(), reasoning: RefCell::default() }
+impl RedactingListener {
+    fn new(listener: Listener, key: Rc<Secrets>) -> Self {
+        RedactingListener { listener, key, text: RefCell::default(), reasoning: RefCell::default() }
     }
 
-    fn hear(&self, delta: ModelDelta) {
+    fn receive(&self, delta: ModelDelta) {
         match delta {
             ModelDelta::Text(text) => {
                 self.end_reasoning();
                 let text = self.text.borrow_mut().next(&self.key, &text);
-                self.tell(ModelDelta::Text, text);
+                self.forward(ModelDelta::Text, text);
             }
             ModelDelta::Reasoning(text) => {
                 self.end_text();
                 let text = self.reasoning.borrow_mut().next(&self.key, &text);
-                self.tell(ModelDelta::Reasoning, text);
+                self.forward(ModelDelta::Reasoning, text);
             }
         }
     }
@@ -112,22 +112,22 @@ impl Quiet {
 
     fn end_text(&self) {
         let held = self.text.borrow_mut().end(&self.key);
-        self.tell(ModelDelta::Text, held);
+        self.forward(ModelDelta::Text, held);
     }
 
     fn end_reasoning(&self) {
         let held = self.reasoning.borrow_mut().end(&self.key);
-        self.tell(ModelDelta::Reasoning, held);
+        self.forward(ModelDelta::Reasoning, held);
     }
 
-    fn tell(&self, delta: fn(String) -> ModelDelta, text: String) {
+    fn forward(&self, delta: fn(String) -> ModelDelta, text: String) {
         if !text.is_empty() {
             (self.listener)(delta(text));
         }
     }
 }
 
-/// What a key is taken out of: a server may repeat what it was sent.
+/// Redacts a key in a value, because a server may repeat the key in its answer.
 trait Hide {
     fn hide(&mut self, key: &Secrets);
 }

@@ -1,4 +1,5 @@
-//! How much work a journal is to read. A journal is written and read here, so this stands above both floors.
+//! The cost of reading a journal, which must not grow with its square. Outside the modules `read` and `write` because
+//! it needs both.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -18,11 +19,11 @@ use crate::write::append_batch::QueuedAppend;
 use crate::write::transaction::TransactionRows;
 use crate::write::writer_cache::WriterCache;
 
-/// After how many virtual machine instructions SQLite calls the progress handler.
+/// How many virtual machine instructions SQLite runs between two calls of the progress handler.
 const STEPS: u64 = 10;
 
 /// A temporary database with one request, whose root has not ended.
-struct Bed {
+struct TestJournal {
     connection: Connection,
     cache: WriterCache,
     owners: Owners,
@@ -30,8 +31,8 @@ struct Bed {
     steps: Arc<AtomicU64>,
 }
 
-impl Bed {
-    fn new() -> Bed {
+impl TestJournal {
+    fn new() -> TestJournal {
         let mut connection = rusqlite::Connection::open("").unwrap();
         configure_statement_cache(&connection).unwrap();
         let steps = Arc::new(AtomicU64::new(0));
@@ -44,10 +45,10 @@ impl Bed {
         let connection = Connection::Sqlite(connection);
         migrate::create_tables(&connection).unwrap();
         let owners = Owners::new(|_| Liveness::Dead);
-        let mut bed = Bed { connection, cache: WriterCache::default(), owners, last: 0, steps };
-        bed.add(None, request_started());
-        bed.begin("root");
-        bed
+        let mut journal = TestJournal { connection, cache: WriterCache::default(), owners, last: 0, steps };
+        journal.add(None, request_started());
+        journal.begin("root");
+        journal
     }
 
     fn add(&mut self, path: Option<&str>, kind: EventKind) -> Seq {
@@ -113,31 +114,31 @@ impl Bed {
 }
 
 /// Notes of callbacks of a chain that has not ended.
-fn of_callbacks(count: usize) -> Bed {
-    let mut bed = Bed::new();
+fn of_callbacks(count: usize) -> TestJournal {
+    let mut journal = TestJournal::new();
     for n in 0..count {
-        let seq = bed.note("root", n);
-        bed.returned(n, seq);
+        let seq = journal.note("root", n);
+        journal.returned(n, seq);
     }
-    bed
+    journal
 }
 
 /// Notes of blocks, of which every second one was rolled back.
-fn of_blocks(count: usize) -> Bed {
-    let mut bed = Bed::new();
+fn of_blocks(count: usize) -> TestJournal {
+    let mut journal = TestJournal::new();
     for n in 0..2 * count {
         let path = format!("root/forEach:b[{n}]");
-        bed.begin(&path);
-        bed.note(&path, n);
-        bed.end(&path, if n % 2 == 0 { Outcome::Completed } else { Outcome::Abandoned });
+        journal.begin(&path);
+        journal.note(&path, n);
+        journal.end(&path, if n % 2 == 0 { Outcome::Completed } else { Outcome::Abandoned });
     }
-    bed
+    journal
 }
 
 #[test]
-fn twice_the_notes_are_twice_the_work() {
-    for bed in [of_callbacks, of_blocks] {
-        let ((few, once), (many, twice)) = (bed(100).read(None), bed(200).read(None));
+fn twice_the_notes_take_twice_the_work() {
+    for journal in [of_callbacks, of_blocks] {
+        let ((few, once), (many, twice)) = (journal(100).read(None), journal(200).read(None));
         assert_eq!((few.len(), many.len()), (100, 200));
         assert!(twice * 10 <= once * 23, "{once} steps, then {twice}");
     }
@@ -145,10 +146,10 @@ fn twice_the_notes_are_twice_the_work() {
 
 #[test]
 fn the_newest_notes_cost_the_same_however_many_there_are() {
-    for bed in [of_callbacks, of_blocks] {
-        let ((few, once), (many, more)) = (bed(100).read(Some(5)), bed(400).read(Some(5)));
+    for journal in [of_callbacks, of_blocks] {
+        let ((few, once), (many, more)) = (journal(100).read(Some(5)), journal(400).read(Some(5)));
         assert_eq!((few.len(), many.len()), (5, 5));
-        assert_eq!(many, bed(400).read(None).0[395..]);
+        assert_eq!(many, journal(400).read(None).0[395..]);
         // The notes of the session are sorted, which takes a few steps for each.
         assert!(more * 10 <= once * 45, "{once} steps, then {more}");
     }
@@ -156,13 +157,13 @@ fn the_newest_notes_cost_the_same_however_many_there_are() {
 
 #[test]
 fn a_note_counts_if_its_callback_returned_or_its_attempt_ended() {
-    let mut bed = Bed::new();
-    bed.note("root", 1);
-    let seq = bed.note("root", 2);
-    bed.returned(0, seq);
-    bed.note("root", 3);
-    assert_eq!(bed.read(None).0, [2]);
-    bed.end("root", Outcome::Completed);
-    assert_eq!(bed.read(None).0, [1, 2, 3]);
-    assert_eq!(bed.read(Some(2)).0, [2, 3]);
+    let mut journal = TestJournal::new();
+    journal.note("root", 1);
+    let seq = journal.note("root", 2);
+    journal.returned(0, seq);
+    journal.note("root", 3);
+    assert_eq!(journal.read(None).0, [2]);
+    journal.end("root", Outcome::Completed);
+    assert_eq!(journal.read(None).0, [1, 2, 3]);
+    assert_eq!(journal.read(Some(2)).0, [2, 3]);
 }

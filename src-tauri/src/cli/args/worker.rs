@@ -1,4 +1,4 @@
-//! What `worker` may be told.
+//! The arguments of `worker`.
 
 use std::num::NonZeroUsize;
 
@@ -7,14 +7,14 @@ use clap::Args;
 /// `worker`.
 #[derive(Args)]
 #[command(
-    after_help = "SIGTERM or Ctrl-C ends it: it begins nothing more, and what goes on here is finished first; the second
-one ends it at once, and other workers go on with the rest. Exit code 0."
+    after_help = "SIGTERM or Ctrl-C stops the worker after the requests that run in it have ended. A second signal stops
+it at once; other workers resume its requests. Exit code 0."
 )]
 pub(crate) struct Worker {
-    /// How many requests go on at the same time (default: one for each processor core)
+    /// How many requests run at the same time (default: one for each processor core)
     #[arg(long, value_name = "N")]
     pub(crate) concurrency: Option<NonZeroUsize>,
-    /// End when there is nothing left to do
+    /// Exit when no request is left to resume
     #[arg(long)]
     pub(crate) until_idle: bool,
 }

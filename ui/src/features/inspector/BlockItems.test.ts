@@ -14,7 +14,7 @@ const item = (n: number) =>
     content: [{ type: 'text', text: `said ${n}` }],
   }) as unknown as Item;
 
-test('every item of a block is reached, however many it emitted', async () => {
+test('"Show more" reaches every item of a block', async () => {
   render(BlockItems, { props: { items: Array.from({ length: 120 }, (_, n) => item(n)) } });
   expect(screen.getAllByTestId('block-item')).toHaveLength(50);
   expect(screen.getByText(/The first 50 of 120 items/)).toBeDefined();
@@ -24,12 +24,12 @@ test('every item of a block is reached, however many it emitted', async () => {
   expect(screen.queryByRole('button', { name: 'Show more' })).toBeNull();
 });
 
-test('none says so', () => {
+test('a block without items shows an empty state', () => {
   render(BlockItems, { props: { items: [] } });
   expect(screen.getByText('This block emitted no items.')).toBeDefined();
 });
 
-test('every line of a console is reached', async () => {
+test('"Show more" reaches every console line', async () => {
   const logs = Array.from({ length: 101 }, (_, n) => ({ level: 'log', text: `line ${n}`, at: n }));
   render(BlockLogs, { props: { logs } });
   expect(screen.queryByText('line 100')).toBeNull();

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { FakeHost } from '../../host/fake';
 import { EarlierInputs } from './earlier.svelte';
 
-test('earlier inputs come one by one, and end', async () => {
+test('steps through earlier inputs one by one, and stops at the oldest', async () => {
   const earlier = new EarlierInputs(new FakeHost(0, 0), 'research', 'plan');
   expect(await earlier.step(-1)).toBeNull();
   const topics = [];

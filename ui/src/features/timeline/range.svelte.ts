@@ -1,5 +1,5 @@
-// Which part of a request's time is in view, shared by the overview, the axis and the bars. Places are those of the
-// axis, so that a cut or a growing request moves nothing that is looked at.
+// The part of a request's time that is in view, shared by the overview, the axis and the bars. It is stored in axis
+// positions, so that a growing request does not move the view.
 import { recall, remember } from '../../base/remember';
 import type { Overview } from '../../host/host';
 import { LatestQuery } from '../../model/latest-query.svelte';
@@ -7,27 +7,27 @@ import type { OpenRequest } from '../../model/request.svelte';
 import type { BarColour } from './bars';
 import { axisOf, fitted, liveEnd, placeOf, timeAt, zoomed, type Axis, type Window } from './axis';
 
-/** Whether it still runs is part of the question: only what ended has a critical path. */
+/** `isLive` is part of the question because only a request that ended has a critical path. */
 type Question = { request: string | null; seq: number; isLive: boolean; width: number; isCut: boolean };
-/** How dense a stretch of time is: a cell for each pixel or so, even in time. What is cut has none. */
+/** The event density of a stretch of time, in cells of equal duration, about one per pixel. Cut gaps have none. */
 export type Density = Pick<Overview, 'from' | 'to' | 'cells' | 'failures'>;
 type Answer = { overview: Overview; density: Density[] };
 
 const NEVER_BEFORE_MS = 250;
-/** The share of the view that is left free behind the newest. */
+/** The share of the view that is left free after the newest event. */
 const END_ROOM = 0.05;
 
 export class TimeRange {
   isCut: boolean = $state(recall('timeline.cut', true));
   isCritical: boolean = $state(recall('timeline.critical', false));
   colour: BarColour = $state(recall('timeline.colour', 'status'));
-  /** What was zoomed to; null shows all. */
+  /** The zoomed part; null shows all. */
   zoom: Window | null = $state.raw(null);
-  /** Whether the newest was in view when it was zoomed to: then it stays there while the request runs. */
+  /** Whether the newest event was in view at the last zoom; then the view follows it while the request runs. */
   #isAtEnd = $state.raw(false);
   readonly #overview: LatestQuery<Question, Answer>;
 
-  /** By itself, because the clock goes on often, and the end of the axis seldom. */
+  /** Derived on its own because the clock changes often, but the end of the axis rarely. */
   readonly #end: number = $derived.by(() => {
     const { from, to, live, now } = this.request;
     if (live) return liveEnd(from, Math.max(to, now), this.isCut ? this.#gaps : []);
@@ -40,7 +40,7 @@ export class TimeRange {
   readonly window: Window = $derived(this.#clamped());
   readonly hasCuts: boolean = $derived(this.axis.pieces.some((piece) => piece.isCut && piece.size > 0));
 
-  /** `waitsUntil`: the time of day while the request waits for an answer, which the axis reaches to. */
+  /** `waitsUntil`: the current time while the request waits for an answer, so that the axis reaches to it. */
   constructor(
     readonly request: OpenRequest,
     readonly waitsUntil: () => number | null = () => null,
@@ -52,7 +52,7 @@ export class TimeRange {
     return this.#overview.answer?.overview.gaps ?? [];
   }
 
-  /** The gaps of the log, and the time since its last event that the request has waited. */
+  /** The gaps of the log and, while the request waits, the time since its last event. */
   get #idle() {
     const { live, to } = this.request;
     const until = live ? null : this.waitsUntil();
@@ -63,7 +63,7 @@ export class TimeRange {
     return this.#overview.answer?.density ?? [];
   }
 
-  /** Asks for the density at a width; it is asked again when the request has gone on. */
+  /** Requests the density at a width. Reloads it when the request has new events. */
   look(width: number): void {
     if (width < 1 || this.request.seq === 0) return;
     const { id, seq, live } = this.request;
@@ -75,7 +75,7 @@ export class TimeRange {
     this.#set(zoomed(this.window, factor, left + (right - left) * share, this.axis.length));
   }
 
-  /** Moves by a share of what is in view. */
+  /** Moves by a share of the view. */
   pan(share: number): void {
     const { left, right } = this.window;
     const by = (right - left) * share;
@@ -98,7 +98,7 @@ export class TimeRange {
   }
 
   setCut(isCut: boolean): void {
-    // What is in view stays in view, though the axis gets another length.
+    // Keep the same times in view, although the length of the axis changes.
     const times = this.zoom && [timeAt(this.axis, this.zoom.left), timeAt(this.axis, this.zoom.right)];
     this.isCut = isCut;
     remember('timeline.cut', isCut);
@@ -115,7 +115,7 @@ export class TimeRange {
     remember('timeline.colour', colour);
   }
 
-  /** Where a time is, as a share of what is in view. */
+  /** The position of a time, as a share of the view. */
   shareOf(time: number): number {
     const { left, right } = this.window;
     return (placeOf(this.axis, time) - left) / Math.max(1e-9, right - left);
@@ -145,7 +145,7 @@ export class TimeRange {
     return (this.zoom && fitted(this.zoom, length)) ?? { left: 0, right: length };
   }
 
-  /** The density is asked for piece by piece where something is cut, because cells are even in time. */
+  /** If gaps are cut, requests the density piece by piece, because the cells of one answer have equal duration. */
   async #find({ width, isCut }: Question): Promise<Answer> {
     const overview = await this.request.overview(width);
     if (!overview) throw new Error('The request was closed.');

@@ -1,8 +1,8 @@
-// The data of a page: compressed chunks in elements that a browser neither runs nor shows. A chunk is unpacked when it is
-// first asked for. `runner/src/workspace/moving/page/file.rs` writes them.
+// The data of an exported page: compressed chunks in elements that a browser neither runs nor shows. A chunk is unpacked
+// on first use. `runner/src/workspace/moving/page/file.rs` writes them.
 import type { Fault } from '../host';
 
-/** Where the text of a chunk comes from; null where there is none of that name. */
+/** Returns the text of a chunk by its name; null if there is no such chunk. */
 export type Source = (name: string) => string | null;
 
 export const inDocument: Source = (name) => document.getElementById(`flowglass-${name}`)?.textContent ?? null;

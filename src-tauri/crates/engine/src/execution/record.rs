@@ -1,6 +1,6 @@
 //! Reading a request's log: for a resume, which reuses recorded results, and for a replay, which runs everything again.
 //!
-//! Must not know what runs: it reads events, and the table of executions of `views`.
+//! Must not depend on the running request: it reads only events and the executions table of `views`.
 
 pub(crate) mod alignment;
 pub mod alone;

@@ -1,4 +1,4 @@
-//! Runs of flows over a log in memory, with a world that is the same every time.
+//! Runs flows over a log in memory, with deterministic effects.
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -19,12 +19,12 @@ use futures_util::future::LocalBoxFuture;
 use futures_util::task::LocalSpawnExt;
 use serde_json::Value;
 
-/// A clock that moves by one with every look, and sleeps that end at once.
+/// A clock that advances by one with every read, and sleeps that end at once.
 #[derive(Default)]
 pub(crate) struct Counted(Cell<i64>);
 
 impl Counted {
-    /// A clock that goes on after a moment.
+    /// A clock whose first reading is one after `moment`.
     pub(crate) fn after(moment: i64) -> Self {
         Counted(Cell::new(moment))
     }
@@ -42,7 +42,7 @@ impl Effects for Counted {
         "id".to_owned()
     }
     fn sleep(&self, ms: u64) -> LocalBoxFuture<'static, ()> {
-        // Pauses of retries end at once; the engine's own time-outs never come.
+        // Pauses between retries end at once; the engine's own timeouts never fire.
         if ms < 1_000 { std::future::ready(()).boxed_local() } else { std::future::pending().boxed_local() }
     }
     fn fetch(&self, _call: FetchCall) -> LocalBoxFuture<'static, Result<FetchReply, FlowError>> {
@@ -62,7 +62,7 @@ pub(crate) fn run(log: &Arc<MemoryLog>, request: &str, root: &Rc<Block>, input: 
     run_flow(log, request, flow("test", root), input)
 }
 
-/// Who asks for the action `run` with an input.
+/// A request that calls the action `run` with an input.
 pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
     StartRequest {
         request: request.into(),
@@ -84,7 +84,7 @@ pub(crate) fn asked(request: &str, input: Value) -> StartRequest {
     }
 }
 
-/// Runs the work of a request to its end, and lets recorded results settle. Returns `None` if it stands still.
+/// Runs the work of a request to its end, settling recorded results. Returns `None` if it can make no progress.
 pub(crate) fn settling<T: 'static>(run: &Rc<Run>, work: impl Future<Output = T> + 'static) -> Option<T> {
     let mut pool = LocalPool::new();
     let ended = Rc::new(RefCell::new(None));

@@ -1,4 +1,4 @@
-//! One execution of a block: what it got, did and returned; and what it asked a model.
+//! One execution of a block: its input, effects and output, and its model calls.
 
 use runner::{BlockDetail, ModelCallRow};
 use serde_json::{Value, json};
@@ -10,9 +10,9 @@ use crate::door::Door;
 use crate::find::short;
 use crate::shown::{IN_ROW, cut, name, quoted, shown, times, word};
 
-/// How much of a value of the block is shown.
+/// How many bytes of a value of the block are shown.
 const SHOWN: usize = 700;
-/// How much of a message of a prompt is shown.
+/// How many bytes of a message of a prompt are shown.
 const MESSAGE: usize = 1_500;
 
 /// Builds addresses of the parts of one execution.
@@ -167,7 +167,7 @@ fn messages(call: &ModelCallRow) -> Vec<Value> {
     request.and_then(Value::as_array).cloned().unwrap_or_default()
 }
 
-/// What a block asked models: its messages, tools and parameters, and what they answered.
+/// The model calls of a block: messages, tools, parameters and replies.
 pub(super) fn prompt(
     door: &Door,
     request: &str,

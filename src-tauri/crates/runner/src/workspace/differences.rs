@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 use serde_json::Value;
 use store::EventQuery;
 
-use super::instances::{BlockPlace, Stood, is_of_block};
+use super::instances::{BlockPlace, ScopeAt, is_of_block};
 use super::records::{instance_of, shown};
 use super::writers::Address;
 use super::{At, Workspace};
@@ -22,7 +22,7 @@ use crate::views::Change;
 /// What is seen of a scope, if it is there.
 type Shown = Option<Value>;
 /// A scope at the earlier and at the later instant, where it was there.
-type AtBoth = (Option<Stood>, Option<Stood>);
+type AtBoth = (Option<ScopeAt>, Option<ScopeAt>);
 
 impl Workspace {
     /// The differences of every scope between two instants, of one request or of two.
@@ -86,8 +86,8 @@ impl Workspace {
         Ok(places.into_iter().filter(|(place, _)| !own.contains(place)).map(|(_, stood)| stood).collect())
     }
 
-    fn shown_at(&self, stood: &Option<Stood>) -> Result<Shown, Fault> {
-        let Some(Stood { request, scope, seq }) = stood else { return Ok(None) };
+    fn shown_at(&self, stood: &Option<ScopeAt>) -> Result<Shown, Fault> {
+        let Some(ScopeAt { request, scope, seq }) = stood else { return Ok(None) };
         Ok(shown(scope, self.record_at(scope, request, *seq)?))
     }
 
@@ -103,10 +103,10 @@ impl Workspace {
         let mut pairs = Vec::new();
         for scope in self.records_beside(left, right)? {
             let theirs = self.counterpart(&scope, left, right)?;
-            pairs.push((Some(Stood::new(left, scope, from)), Some(Stood::new(right, theirs, to))));
+            pairs.push((Some(ScopeAt::new(left, scope, from)), Some(ScopeAt::new(right, theirs, to))));
         }
         let (ours, theirs) = (self.blocks_at(left, from)?, self.blocks_at(right, to)?);
-        let mut others: HashMap<_, Stood> = theirs.iter().map(|(place, stood)| (place, stood.clone())).collect();
+        let mut others: HashMap<_, ScopeAt> = theirs.iter().map(|(place, stood)| (place, stood.clone())).collect();
         for (place, stood) in &ours {
             pairs.push((Some(stood.clone()), others.remove(place)));
         }

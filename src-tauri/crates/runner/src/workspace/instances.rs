@@ -1,7 +1,7 @@
-//! Which instances of a block are there at an instant: of all attempts at one path, the newest that had begun.
+//! Finds the current instance of each block at an instant: of all attempts at one path, the newest that had begun.
 //!
-//! A resume, or a retry, begins an instance of its own and makes in it what counts of the earlier one. Must not
-//! decide what counts: that is the engine's `views::attempts`.
+//! A resume or a retry begins a new instance and repeats the operations of the earlier one that count. Must not
+//! decide which operations count: the engine's `views::attempts` does.
 
 use std::collections::{HashMap, HashSet};
 
@@ -21,15 +21,15 @@ type Place<'k> = (ScopeKind, &'k str, &'k str);
 
 /// A scope of a request at an instant.
 #[derive(Clone, Debug)]
-pub(super) struct Stood {
+pub(super) struct ScopeAt {
     pub(super) request: String,
     pub(super) scope: ScopeKey,
     pub(super) seq: u64,
 }
 
-impl Stood {
-    pub(super) fn new(request: &str, scope: ScopeKey, seq: u64) -> Stood {
-        Stood { request: request.to_owned(), scope, seq }
+impl ScopeAt {
+    pub(super) fn new(request: &str, scope: ScopeKey, seq: u64) -> ScopeAt {
+        ScopeAt { request: request.to_owned(), scope, seq }
     }
 }
 
@@ -37,9 +37,9 @@ impl Stood {
 pub(super) type BlockPlace = (ScopeKind, String);
 
 impl Workspace {
-    /// The states of blocks that a request has at an instant, by kind and path, in the order in which they began. A
-    /// fork has those of its request up to where it leaves it, except where its own execution took their place.
-    pub(super) fn blocks_at(&self, request: &str, seq: u64) -> Result<Vec<(BlockPlace, Stood)>, Fault> {
+    /// The block states of a request at an instant, by kind and path, in the order in which they began. A fork also
+    /// has those of its origin up to the fork point, except the states that its own blocks replaced.
+    pub(super) fn blocks_at(&self, request: &str, seq: u64) -> Result<Vec<(BlockPlace, ScopeAt)>, Fault> {
         let mut found = Vec::new();
         if let Some(from) = self.request(request)?.forked_from {
             found = self.blocks_at(&from.request_id, from.seq.min(seq))?;
@@ -54,7 +54,7 @@ impl Workspace {
             let Some(owner) = StateOwner::parse(&scope.id) else { continue };
             if self.had_begun(&scope, request, seq)? {
                 let place = (scope.kind, owner.instance.path.to_owned());
-                own.push((place, Stood::new(request, scope, seq)));
+                own.push((place, ScopeAt::new(request, scope, seq)));
             }
         }
         let places: HashSet<_> = own.iter().map(|(place, _)| place.clone()).collect();
@@ -63,7 +63,7 @@ impl Workspace {
         Ok(found)
     }
 
-    /// Those of a request's scopes whose instance a later one had taken the place of by an instant.
+    /// The scopes of a request whose instance had been replaced by a later one at an instant.
     pub(super) fn superseded_at(
         &self,
         scopes: &[ScopeKey],
@@ -91,7 +91,7 @@ impl Workspace {
         Ok(superseded)
     }
 
-    /// Whether a scope of a request had its first state by an instant.
+    /// Whether a scope of a request had its first state at an instant.
     pub(super) fn had_begun(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<bool, Fault> {
         let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
         self.store.had_begun(&scope, &request, seq).map_err(Fault::internal)

@@ -1,7 +1,7 @@
-//! A process that resumes requests whose process is dead, and suspended ones whose time is over.
+//! A worker resumes requests whose process is dead, and suspended requests whose deadline has passed.
 //!
-//! Each is claimed by the log itself, which takes the first append of a new owner and refuses every other one, so that
-//! several workers may look at the same database. Must not begin requests.
+//! Several workers may use one database: the log accepts the first append of a new owner and refuses all others. Must
+//! not start new requests.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,62 +17,66 @@ use crate::core::fault::Fault;
 use crate::run::Ended;
 use crate::run::batch::Cancel;
 
-/// How often is looked for work.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often the worker looks for requests to resume.
+const POLL_INTERVAL: Duration = Duration::from_millis(250);
 
-/// How often is looked for requests that have waited too long, whose logs must be read.
-const LOOK_FOR_LATE: Duration = Duration::from_secs(1);
-/// When a request is tried again that could not go on.
-const TRY_AGAIN: Duration = Duration::from_secs(30);
+/// How often it looks for expired suspensions, which requires reading the logs of suspended requests.
+const EXPIRY_POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// How long it skips a request that it could not resume.
+const RETRY_AFTER: Duration = Duration::from_secs(30);
 
-/// How often in a row a request is resumed that ends its process before anything finishes that a resume keeps. One that
-/// always does so would end worker after worker.
+/// How often a request is resumed without progress. A request that always crashes its process would otherwise end
+/// worker after worker.
 const MAX_RESUMES: usize = 10;
 
-/// What a worker tells of a request.
+/// A report of a worker.
 #[derive(Debug)]
-pub enum WorkerNews {
-    /// It goes on here.
-    Begun {
+pub enum WorkerEvent {
+    /// A request was resumed here.
+    Resumed {
         /// The request.
         request: String,
     },
-    /// It ended here, or waits again.
+    /// A request ended here, or was suspended again.
     Ended {
         /// The request.
         request: String,
-        /// How.
+        /// Its end, or why it was lost.
         ended: Result<Ended, Fault>,
     },
-    /// The database does not answer; it is asked again.
-    Waits {
-        /// Why.
+    /// The database does not answer. The worker tries again.
+    DatabaseDown {
+        /// The error.
         why: Fault,
     },
-    /// It cannot be resumed. It is tried again when something is written to it, or after 30 seconds.
-    Left {
+    /// A request cannot be resumed. The worker tries again when the request has a new event, or after 30 seconds.
+    Skipped {
         /// The request.
         request: String,
-        /// Why.
+        /// The reason.
         why: Fault,
     },
 }
 
-/// How a worker works.
+/// The options of a worker.
 #[derive(Clone, Debug)]
 pub struct WorkerOptions {
-    /// How many requests go on at the same time; at least one.
+    /// How many requests run at the same time; at least one.
     pub concurrency: usize,
-    /// Whether to end when there is nothing left to do.
+    /// Whether to return when no request is left to resume.
     pub until_idle: bool,
-    /// Ends it: what goes on here is finished first.
+    /// Stops the worker after the requests that run here have ended.
     pub stop: Cancel,
 }
 
 impl Workspace {
-    /// Resumes requests whose process is dead and suspended ones whose time is over, until `options.stop` is cancelled.
-    /// Returns how many ended here.
-    pub fn work(self: &Arc<Self>, options: &WorkerOptions, mut tell: impl FnMut(WorkerNews)) -> Result<usize, Fault> {
+    /// Resumes requests whose process is dead and suspended ones whose deadline has passed, until `options.stop` is
+    /// cancelled. Returns how many ended here.
+    pub fn work(
+        self: &Arc<Self>,
+        options: &WorkerOptions,
+        mut report: impl FnMut(WorkerEvent),
+    ) -> Result<usize, Fault> {
         self.check_writable()?;
         let (sender, ends) = mpsc::channel();
         let mut worker = Worker {
@@ -80,21 +84,21 @@ impl Workspace {
             ends,
             running: 0,
             done: 0,
-            left: HashMap::new(),
-            looked_for_late: None,
+            skipped: HashMap::new(),
+            last_expiry_poll: None,
             deadlines: Deadlines::default(),
         };
-        let mut is_told = false;
+        let mut is_reported = false;
         loop {
             let is_stopped = options.stop.is_cancelled();
-            let begun = if is_stopped { Ok(0) } else { worker.take_up(self, options, &mut tell) };
-            let is_idle = matches!(begun, Ok(0));
-            match begun {
-                Ok(_) => is_told = false,
-                // A worker that stays outlives its server.
+            let resumed = if is_stopped { Ok(0) } else { worker.resume_requests(self, options, &mut report) };
+            let is_idle = matches!(resumed, Ok(0));
+            match resumed {
+                Ok(_) => is_reported = false,
+                // Without `until_idle` the worker survives a restart of the database server.
                 Err(why) if !options.until_idle => {
-                    if !std::mem::replace(&mut is_told, true) {
-                        tell(WorkerNews::Waits { why });
+                    if !std::mem::replace(&mut is_reported, true) {
+                        report(WorkerEvent::DatabaseDown { why });
                     }
                 }
                 Err(why) if worker.running == 0 => return Err(why),
@@ -103,12 +107,12 @@ impl Workspace {
             if worker.running == 0 && (is_stopped || options.until_idle && is_idle) {
                 return Ok(worker.done);
             }
-            worker.wait(&mut tell);
+            worker.wait(&mut report);
         }
     }
 
-    /// What a worker may go on with, oldest first; with those that have waited too long, if they are looked for.
-    fn left_behind(&self, late: Option<&mut Deadlines>) -> Result<Vec<RequestRow>, Fault> {
+    /// The requests that a worker may resume, oldest first. With `expiry`, also those whose deadline has passed.
+    fn resumable_requests(&self, expiry: Option<&mut Deadlines>) -> Result<Vec<RequestRow>, Fault> {
         let unfinished = RequestQuery {
             status: Some(RequestStatus::Interrupted),
             samples: Samples::Listed,
@@ -116,14 +120,14 @@ impl Workspace {
         };
         let mut rows = self.store.requests(&unfinished).map_err(Fault::internal)?;
         rows.retain(|row| self.locks.is_ours(&row.owner) && self.locks.liveness(&row.owner) == Liveness::Dead);
-        if let Some(known) = late {
+        if let Some(known) = expiry {
             rows.extend(self.late_requests(known)?);
         }
         rows.sort_by_key(|row| row.started_at);
         Ok(rows)
     }
 
-    /// An error if a request was resumed [`MAX_RESUMES`] times, and nothing was added since then that a resume keeps.
+    /// Returns an error if the last [`MAX_RESUMES`] resumes of a request recorded no result that a resume reuses.
     fn check_progress(&self, row: &RequestRow) -> Result<(), Fault> {
         let events = |kind: &str, from, limit| {
             let query = EventQuery { kind: Some(kind.to_owned()), from, limit, ..EventQuery::default() };
@@ -137,29 +141,28 @@ impl Workspace {
             }
         }
         for kind in ["effect_finished", "callback_returned"] {
-            if events(kind, Some(first.seq), None)?.iter().any(is_kept) {
+            if events(kind, Some(first.seq), None)?.iter().any(is_reusable) {
                 return Ok(());
             }
         }
         Err(Fault::refused(format!(
-            "it was resumed {MAX_RESUMES} times, and its process ended each time before a block, a call of a model or \
-             anything else had finished that a resume keeps: find out what ends it, then `flowglass resume {}`",
+            "it was resumed {MAX_RESUMES} times, and each time its process ended before a block, a model call or \
+             another reusable step had finished: find out what ends the process, then run `flowglass resume {}`",
             row.id
         )))
     }
 
-    /// Whether a request is as a row says: nobody has resumed or ended it since the row was read.
-    fn is_as(&self, row: &RequestRow) -> Result<bool, Fault> {
+    /// Whether a request still matches its row, so that no other process has resumed or ended it since.
+    fn is_unchanged(&self, row: &RequestRow) -> Result<bool, Fault> {
         let now = self.store.request(&row.id).map_err(Fault::internal)?;
         Ok(now.is_some_and(|now| (now.last_seq, now.status, &now.owner) == (row.last_seq, row.status, &row.owner)))
     }
 }
 
-/// Whether a resume takes what an event says from the log, and does not make it again: then it is progress, if it was
-/// not taken from the log itself.
-fn is_kept(event: &Event) -> bool {
+/// Whether an event is a new result that a resume reuses, and not one that was itself reused.
+fn is_reusable(event: &Event) -> bool {
     match &event.kind {
-        // What takes no time, as the clock, has no begin; it may be in no log when the process dies.
+        // An immediate effect, such as the clock, has no `effect_started`, and a crash may lose its event.
         EventKind::EffectFinished { started: Some(_), error: None, memoized: false, .. } => true,
         EventKind::CallbackReturned { memoized: false, .. } => true,
         _ => false,
@@ -171,40 +174,39 @@ struct Worker {
     ends: Receiver<(String, Result<Ended, Fault>)>,
     running: usize,
     done: usize,
-    /// Requests that could not go on, each with its newest event then, and when that was.
-    left: HashMap<String, (u64, Instant)>,
-    /// When it was looked for late requests.
-    looked_for_late: Option<Instant>,
+    /// Requests that could not be resumed, each with its newest event at that time and that time.
+    skipped: HashMap<String, (u64, Instant)>,
+    last_expiry_poll: Option<Instant>,
     deadlines: Deadlines,
 }
 
 impl Worker {
-    /// Begins as many as there is room for; how many.
-    fn take_up(
+    /// Resumes requests up to the concurrency limit. Returns how many it resumed.
+    fn resume_requests(
         &mut self,
         workspace: &Arc<Workspace>,
         options: &WorkerOptions,
-        tell: &mut impl FnMut(WorkerNews),
+        report: &mut impl FnMut(WorkerEvent),
     ) -> Result<usize, Fault> {
         let room = options.concurrency.max(1) - self.running.min(options.concurrency.max(1));
-        let mut begun = 0;
+        let mut count = 0;
         if room == 0 {
             return Ok(0);
         }
-        // Idle is only who has looked for all of them.
-        let with_late =
-            options.until_idle || self.looked_for_late.is_none_or(|looked| looked.elapsed() >= LOOK_FOR_LATE);
-        let rows = workspace.left_behind(with_late.then_some(&mut self.deadlines))?;
-        if with_late {
-            self.looked_for_late = Some(Instant::now());
+        // With `until_idle` every poll must include expired suspensions, because the worker returns if it finds none.
+        let with_expired =
+            options.until_idle || self.last_expiry_poll.is_none_or(|poll| poll.elapsed() >= EXPIRY_POLL_INTERVAL);
+        let rows = workspace.resumable_requests(with_expired.then_some(&mut self.deadlines))?;
+        if with_expired {
+            self.last_expiry_poll = Some(Instant::now());
         }
-        self.left.retain(|_, (_, since)| since.elapsed() < TRY_AGAIN);
+        self.skipped.retain(|_, (_, since)| since.elapsed() < RETRY_AFTER);
         for row in rows {
-            if begun == room || options.stop.is_cancelled() {
+            if count == room || options.stop.is_cancelled() {
                 break;
             }
-            let is_left = self.left.get(&row.id).is_some_and(|(seq, _)| *seq == row.last_seq);
-            if is_left || workspace.runs_here(&row.id) || !workspace.is_as(&row)? {
+            let is_skipped = self.skipped.get(&row.id).is_some_and(|(seq, _)| *seq == row.last_seq);
+            if is_skipped || workspace.runs_here(&row.id) || !workspace.is_unchanged(&row)? {
                 continue;
             }
             let resumed = workspace
@@ -212,36 +214,36 @@ impl Worker {
                 .and_then(|()| workspace.resume(&row.id, &Mock::Inherit, Resolution::default()));
             match resumed {
                 Ok(running) => {
-                    tell(WorkerNews::Begun { request: row.id.clone() });
+                    report(WorkerEvent::Resumed { request: row.id.clone() });
                     let sender = self.sender.clone();
                     std::thread::Builder::new().name("worker".to_owned()).spawn(move || {
                         let request = running.request_id.clone();
-                        // Whoever listened has ended.
+                        // Receiver dropped; ignore the send error.
                         let _ = sender.send((request, running.wait()));
                     })?;
-                    begun += 1;
+                    count += 1;
                     self.running += 1;
                 }
                 Err(why) => {
-                    // Another worker was faster, if it is no longer left behind.
+                    // If the request has new events, another worker was faster; that is no failure.
                     let now = workspace.store.request(&row.id).map_err(Fault::internal)?;
                     if now.is_some_and(|now| now.last_seq == row.last_seq) {
-                        self.left.insert(row.id.clone(), (row.last_seq, Instant::now()));
-                        tell(WorkerNews::Left { request: row.id, why });
+                        self.skipped.insert(row.id.clone(), (row.last_seq, Instant::now()));
+                        report(WorkerEvent::Skipped { request: row.id, why });
                     }
                 }
             }
         }
-        Ok(begun)
+        Ok(count)
     }
 
-    /// Waits for an end, but not longer than until the next look.
-    fn wait(&mut self, tell: &mut impl FnMut(WorkerNews)) {
-        match self.ends.recv_timeout(LOOK) {
+    /// Waits until a request ends here, at most one poll interval.
+    fn wait(&mut self, report: &mut impl FnMut(WorkerEvent)) {
+        match self.ends.recv_timeout(POLL_INTERVAL) {
             Ok((request, ended)) => {
                 self.running -= 1;
                 self.done += 1;
-                tell(WorkerNews::Ended { request, ended });
+                report(WorkerEvent::Ended { request, ended });
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }

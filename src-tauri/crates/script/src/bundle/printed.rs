@@ -1,4 +1,4 @@
-//! How Node.js writes an expression in the message of an error, and the place that it names for it.
+//! Writes an expression as Node.js does in an error message, and finds the position that Node reports for it.
 //!
 //! Node's messages do not repeat the source: `o["n"]` is written `o.n`, a call `f(...)`, and a value that has no
 //! short form `(intermediate value)`.
@@ -6,7 +6,7 @@
 use oxc::ast::ast::{ArrayExpressionElement, CallExpression, ChainElement, Expression, MemberExpression};
 use oxc::span::GetSpan as _;
 
-/// What Node writes for an expression that it does not print.
+/// Node's text for an expression that it does not print.
 const NO_FORM: &str = "(intermediate value)";
 
 /// Returns an expression as Node writes it.
@@ -31,7 +31,7 @@ pub(crate) fn printed(expression: &Expression<'_>) -> String {
         Expression::ObjectExpression(it) => format!("{{{}}}", NO_FORM.repeat(it.properties.len())),
         Expression::CallExpression(it) => format!("{}(...)", printed(&it.callee)),
         Expression::TaggedTemplateExpression(it) => format!("{}(...)", printed(&it.tag)),
-        // Node does not print a chain in brackets or as a value. The links of other chains are printed one by one.
+        // Node does not print a chain that is parenthesized or used as a value. It prints other chains link by link.
         Expression::ChainExpression(_) => NO_FORM.to_owned(),
         Expression::LogicalExpression(it) => {
             format!("({} {} {})", printed(&it.left), it.operator.as_str(), printed(&it.right))
@@ -76,7 +76,7 @@ pub(crate) fn member(member: &MemberExpression<'_>) -> String {
     }
 }
 
-/// Returns a key that is a text in the source.
+/// Returns a key that is a string literal.
 pub(crate) fn constant_key(key: &Expression<'_>) -> Option<String> {
     match key.get_inner_expression() {
         Expression::StringLiteral(it) => Some(it.value.to_string()),
@@ -103,7 +103,7 @@ pub(crate) fn value(expression: &Expression<'_>) -> Option<String> {
     }
 }
 
-/// Returns the offset that Node names for the read of a value.
+/// Returns the offset that Node reports when reading a value fails.
 pub(crate) fn place(expression: &Expression<'_>, source: &str) -> u32 {
     match expression.get_inner_expression() {
         Expression::CallExpression(it) => call_place(it, source),
@@ -115,11 +115,11 @@ pub(crate) fn place(expression: &Expression<'_>, source: &str) -> u32 {
     }
 }
 
-/// Returns the offset that Node names for the read of a property: its name, or the bracket.
+/// Returns the offset that Node reports when reading a property fails: its name, or the bracket.
 pub(crate) fn member_place(member: &MemberExpression<'_>, source: &str) -> u32 {
     match member {
         MemberExpression::ComputedMemberExpression(it) => after(source, it.object.span().end, "["),
-        // After a call Node names the dot.
+        // After a call Node reports the dot.
         MemberExpression::StaticMemberExpression(it) if follows_call(&it.object) => {
             after(source, it.object.span().end, ".")
         }
@@ -128,7 +128,7 @@ pub(crate) fn member_place(member: &MemberExpression<'_>, source: &str) -> u32 {
     }
 }
 
-/// Whether an expression is a call or an optional read, or goes on from one.
+/// Whether an expression is a call or an optional read, or a member of one.
 fn follows_call(expression: &Expression<'_>) -> bool {
     match expression {
         Expression::CallExpression(_) => true,
@@ -137,7 +137,7 @@ fn follows_call(expression: &Expression<'_>) -> bool {
     }
 }
 
-/// Returns the offset that Node names for a call: the name before the bracket, or the bracket.
+/// Returns the offset that Node reports for a call: the name before the bracket, or the bracket.
 pub(crate) fn call_place(call: &CallExpression<'_>, source: &str) -> u32 {
     match &call.callee {
         Expression::Identifier(it) if !call.optional => it.span.start,
@@ -151,8 +151,8 @@ pub(crate) fn call_place(call: &CallExpression<'_>, source: &str) -> u32 {
     }
 }
 
-/// Returns the offset that is searched for when a call in a bundle is looked up in its source: the place of the
-/// callee's last name, or the beginning of the callee.
+/// Returns the offset by which a call in a bundle is looked up in the source map: the callee's last name, or the
+/// beginning of the callee.
 pub(crate) fn anchor(callee: &Expression<'_>) -> u32 {
     match callee.get_inner_expression() {
         Expression::StaticMemberExpression(it) => it.property.span.start,
@@ -165,7 +165,7 @@ pub(crate) fn anchor(callee: &Expression<'_>) -> u32 {
     }
 }
 
-/// Returns the offset of a sign after another offset, or that offset if the sign is not found.
+/// Returns the offset of the first `sign` after `from`, or `from` if there is none.
 pub(crate) fn after(source: &str, from: u32, sign: &str) -> u32 {
     let found = source.get(from as usize..).and_then(|rest| rest.find(sign));
     found.map_or(from, |distance| from + distance as u32)

@@ -1,6 +1,6 @@
-//! The synchronous host functions: reading state and items, other blocks, emitting, clock and random values.
+//! The synchronous host functions: reading state, items and other blocks, emitting, clock and random values.
 //!
-//! Nothing here waits; `async_calls` has what takes time. Must not enforce rules: the engine does.
+//! No function here waits; `async_calls` has those that do. Must not enforce rules: the engine does.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ use crate::vm::calls::enclosing_block;
 use crate::vm::time_zone;
 use crate::vm::{LOAD_TOKEN, Shared};
 
-/// The warning about a text that JSON cannot hold.
+/// The warning about a string that JSON cannot hold.
 const LONE: &str = "a text has half of a surrogate pair, which JSON cannot hold: U+FFFD is kept in its place";
 
 /// Serves a synchronous call. `token` identifies the running call of an author's function, and so its block. The error
@@ -45,7 +45,7 @@ pub(crate) fn sync(shared: &Shared, op: &str, token: u32, payload: &str) -> Resu
         }
         "zone_offset" | "zone_offset_of_local" => {
             let ms = payload.parse().map_err(|_| format!("{payload} is no time"))?;
-            // The local time of a zone that is unknown here is UTC.
+            // In an unknown zone, local time is UTC.
             let found = if op == "zone_offset" {
                 time_zone::offset(zone(), ms).map_or_else(|| "[0,null,null]".to_owned(), |found| found.to_string())
             } else {
@@ -218,7 +218,7 @@ fn visibility(payload: &str) -> Result<String, String> {
     serde_json::to_string(&seen).map_err(|error| error.to_string())
 }
 
-/// Returns the synchronous effect that an operation stands for.
+/// Returns the synchronous effect of an operation, or `None` if it has none.
 fn sync_effect(op: &str, payload: &str) -> Option<SyncEffect> {
     Some(match op {
         "now" => SyncEffect::Clock,
@@ -230,7 +230,7 @@ fn sync_effect(op: &str, payload: &str) -> Option<SyncEffect> {
     })
 }
 
-/// Returns the result of a synchronous effect as the SDK expects it: a text.
+/// Returns the result of a synchronous effect as a string, which the SDK expects.
 fn encode_sync_effect(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
@@ -296,7 +296,7 @@ fn info(cx: &Cx) -> Value {
     info
 }
 
-/// The state of a scope or a resource as the block sees it, and its stamp.
+/// The state of a scope or a resource as the block sees it, and the stamp that changes with it.
 fn state_of(cx: &Cx, target: &Value) -> Result<Option<(u64, Arc<State>)>, String> {
     let target = target.as_str().and_then(Target::parse).ok_or("unknown scope")?;
     match &target {
@@ -305,8 +305,8 @@ fn state_of(cx: &Cx, target: &Value) -> Result<Option<(u64, Arc<State>)>, String
     }
 }
 
-/// A state as a JSON object. If it has long lists, they are null there, and in a second line by name: the ids of their
-/// chunks, which are asked for once, and the entries after those.
+/// A state as a JSON object. Long lists are null in it; a second line holds, by field, the ids of the list's chunks,
+/// each of which the SDK requests once, and the entries after the last chunk.
 fn fields_and_lists(state: &State) -> serde_json::Result<String> {
     let lists: HashMap<&str, (Vec<u64>, &[Arc<Value>])> =
         state.long_lists().map(|list| (list.field, (list.chunks, list.rest))).collect();
@@ -318,7 +318,7 @@ fn fields_and_lists(state: &State) -> serde_json::Result<String> {
     Ok(format!("{}\n{}", serde_json::to_string(&fields)?, serde_json::to_string(&lists)?))
 }
 
-/// Returns the name, kind and id of an enclosing block. Its input, which may be large, has a call of its own.
+/// Returns the name, kind and id of an enclosing block. `relative.input` returns its input, which may be large.
 fn facts(cx: &Cx, frame: &engine::frame::Frame) -> String {
     let facts = json!({
         "name": &*frame.block.name,
@@ -328,7 +328,7 @@ fn facts(cx: &Cx, frame: &engine::frame::Frame) -> String {
     facts.to_string()
 }
 
-/// Returns the number of the item's event, where that is one for sure.
+/// Emits an item. Returns the number of its event if it is a message or a component: a status may emit none.
 fn emit(cx: &Cx, asked: Value) -> Result<Option<u64>, String> {
     #[derive(Deserialize, Default)]
     #[serde(rename_all = "camelCase", default)]

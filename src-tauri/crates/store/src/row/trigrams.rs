@@ -1,17 +1,17 @@
 //! A Bloom filter (with one hash function) over the trigrams of texts: every three consecutive characters.
 //!
-//! A full text index was measured against this: it cost twenty times as much to write, and doubled the size of the
-//! database. A filter has no false negatives; the events that it lets through are read and compared.
+//! In a measurement, a full-text index cost twenty times as much to write and doubled the size of the database. A
+//! filter has no false negatives; the events that pass it are read and compared.
 
 use engine::views::search::folded;
 
 /// How many different values the hash of a trigram has.
 const TRIGRAMS: usize = 1 << 16;
-/// A filter has at least two bits for every trigram in it. About one in a hundred texts that are not there passes, and
-/// fewer of long ones.
+/// A filter has at least two bits for every trigram in it. About one in a hundred absent texts passes, and fewer long
+/// ones.
 const SLOTS_PER_TRIGRAM: usize = 2;
 const MIN_SLOTS: usize = 1 << 9;
-/// With so many trigrams a filter of the largest size is full.
+/// The number of trigrams at which a filter of the largest size is full.
 const MAX_TRIGRAMS: usize = TRIGRAMS / 2 / SLOTS_PER_TRIGRAM;
 
 /// Calls `emit` with the hash of each trigram of a text, whatever its case.
@@ -60,7 +60,7 @@ impl TrigramFilter {
         self.bits[word] |= bit;
     }
 
-    /// Whether a filter with more of them would have too many false positives.
+    /// Whether a filter with more trigrams would have too many false positives.
     pub(crate) fn is_full(&self) -> bool {
         self.count >= MAX_TRIGRAMS
     }
@@ -86,8 +86,8 @@ impl TrigramFilter {
     }
 }
 
-/// Whether a filter may contain all of these hashes. A filter whose length is no power of two is damaged and lets
-/// everything pass.
+/// Whether a filter may contain all of these hashes. A filter whose length is not a power of two is damaged; all hashes
+/// pass it.
 pub(crate) fn may_hold(filter: &[u8], trigrams: &[u16]) -> bool {
     let slots = filter.len() * 8;
     let holds = |trigram: &u16| {
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_filter_holds_what_went_in_and_little_else() {
+    fn a_filter_has_no_false_negatives_and_few_false_positives() {
         for words in [1, 20, 400, 3_000] {
             let mut set = TrigramFilter::default();
             let word = |n: usize| -> String {
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn short_texts_have_no_grams() {
+    fn texts_of_two_characters_have_no_trigrams_and_case_is_ignored() {
         assert!(trigrams("ab").is_empty());
         assert_eq!(trigrams("über"), trigrams("ÜBER"));
         assert_eq!(trigrams("über").len(), 2);

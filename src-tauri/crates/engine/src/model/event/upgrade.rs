@@ -1,7 +1,7 @@
-//! Translation of events of older formats to today's.
+//! Upgrades events of older formats to the current one.
 //!
 //! Used by migrations and by the import of older exports, so that no other code knows old names. Values of flows are
-//! passed on byte for byte. Must not be called with events of today's format.
+//! copied byte for byte. Must not be called with events of the current format.
 
 use std::collections::{HashMap, HashSet};
 
@@ -32,8 +32,8 @@ impl Upgrade {
         Upgrade { database: database.map(str::to_owned), ..Upgrade::default() }
     }
 
-    /// Must be called with every event before the first [`event`](Self::event): who caught a failure is inferred from
-    /// what ran after it.
+    /// Must be called with every event before the first [`event`](Self::event): which block caught a failure is
+    /// inferred from the blocks that ran after it.
     pub fn survey(&mut self, kind: &str, path: Option<&str>, body: &str) {
         let Some(path) = path else { return };
         match kind {
@@ -46,7 +46,7 @@ impl Upgrade {
         }
     }
 
-    /// Returns the kind and the fields (a JSON object) that an event has today; `None` if they are the same.
+    /// Returns the event's current kind and fields (a JSON object), or `None` if both are unchanged.
     pub fn event(&mut self, kind: &str, path: Option<&str>, body: &str) -> Option<(String, String)> {
         let mut fields: Fields = serde_json::from_str(body).ok()?;
         let kind = match kind {
@@ -144,13 +144,13 @@ fn text(fields: &Fields, name: &str) -> Option<String> {
 }
 
 fn put(fields: &mut Fields, name: &str, value: &impl serde::Serialize) {
-    // Numbers and texts can always be written.
+    // Serializing numbers and strings cannot fail.
     if let Ok(value) = to_raw_value(value) {
         fields.insert(name.to_owned(), value);
     }
 }
 
-/// Renames a field where it stands.
+/// Renames a field and keeps its position.
 fn rename(fields: &mut Fields, from: &str, to: &str) {
     if let Some((at, _, value)) = fields.shift_remove_full(from) {
         fields.shift_insert(at, to.to_owned(), value);
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn old_words_become_those_of_today() {
+    fn old_names_become_current_names() {
         let mut upgrade = Upgrade::new(Some("d1"));
         upgrade.survey("block_started", Some("root/rescue:r"), "{}");
         for (kind, path, body, now) in [

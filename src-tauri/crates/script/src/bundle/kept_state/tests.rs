@@ -1,11 +1,11 @@
-//! What may be kept in memory from one block to the next.
+//! Which code may keep state in memory from one block to the next.
 
 use super::*;
 
 const IMPORTS: &str = "import { defineFlow, handler, sequencer } from \"@flow-state-dev/core\";\n\
                        import { z } from \"zod\";\n";
 
-/// Checks a file whose handler has a body. `around` stands before the handler.
+/// Checks whether a file that consists of `around` and a handler with `body` may keep state.
 #[track_caller]
 fn check(around: &str, body: &str, expected: bool) {
     let text = format!("{IMPORTS}{around}\nconst h = handler({{ name: \"h\", execute: (n, ctx) => {body} }});\n");
@@ -13,7 +13,7 @@ fn check(around: &str, body: &str, expected: bool) {
 }
 
 #[test]
-fn handlers_and_what_they_share_without_changing_it_keep_nothing() {
+fn handlers_that_do_not_change_shared_values_keep_no_state() {
     for (around, body) in [
         ("", "{ let sum = 0; n.forEach((one) => { sum += one; }); return sum; }"),
         ("const LIMIT = 3;", "n > LIMIT"),
@@ -44,7 +44,7 @@ fn handlers_and_what_they_share_without_changing_it_keep_nothing() {
 }
 
 #[test]
-fn what_a_function_changes_outside_of_it_is_kept() {
+fn a_function_that_changes_a_value_outside_itself_keeps_state() {
     for (around, body) in [
         ("let count = 0;", "{ count += 1; return count; }"),
         ("const seen = new Set<string>();", "{ seen.add(n); return 1; }"),
@@ -76,7 +76,7 @@ fn what_a_function_changes_outside_of_it_is_kept() {
 }
 
 #[test]
-fn what_another_file_shares_counts() {
+fn a_value_shared_by_another_file_counts() {
     let uses = format!(
         "{IMPORTS}import {{ TABLE }} from \"./table\";\nconst h = handler({{ name: \"h\", execute: () => TABLE.a }});"
     );

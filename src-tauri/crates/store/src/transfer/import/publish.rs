@@ -19,8 +19,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 impl BundleCopy<'_> {
-    /// Writes keyframes with this database's own records at the last boundary event, and empty ones at the first for
-    /// records that the bundle does not bring, because these do not exist in its past.
+    /// Writes keyframes with this database's own records at the last boundary event. Records that are not in the bundle
+    /// also get an empty keyframe at the first boundary event, because they do not exist in its past.
     pub(super) fn snapshot_local_records(&mut self, brought: &BTreeSet<ScopeKey>) -> Result<(), Error> {
         let mut touched = brought.clone();
         for (_, key, ..) in self.durable()? {
@@ -63,7 +63,7 @@ impl BundleCopy<'_> {
         Ok(())
     }
 
-    /// The durable records that the bundle has states or changes of: row number in the staging database, key, version,
+    /// The durable records of which the bundle has states or changes: row number in the staging database, key, version,
     /// id of the newest event.
     pub(super) fn durable(&self) -> Result<Vec<(i64, ScopeKey, i64, i64)>, Error> {
         let mut statement = self.staged.connection.prepare(
@@ -81,8 +81,8 @@ impl BundleCopy<'_> {
         Ok(found)
     }
 
-    /// Publishes the import in one transaction. It inserts a row for each request, and must do nothing else for each,
-    /// because other writers wait meanwhile.
+    /// Publishes the import in one transaction. Must do no more per request than insert one row, because other writers
+    /// wait meanwhile.
     pub(super) fn publish(&self, names: &[(&'static str, Arc<str>)]) -> Result<(), ImportError> {
         let tables = [
             self.table("session", self.staged.origin_end.session)?,
@@ -139,7 +139,7 @@ impl NewScope {
                 .execute((self.n, self.key.kind.as_str(), &*self.key.id, self.version, self.last))?;
             return Ok(());
         };
-        // Another request created the scope here after the range was reserved. Here it was empty before that.
+        // Another request created the scope after the range was reserved; before that it was empty here.
         for table in ["change", "keyframe", "attempt_rollback"] {
             connection.execute(&format!("UPDATE {table} SET scope = ?2 WHERE scope = ?1"), (self.n, known))?;
         }
