@@ -32,7 +32,7 @@ const RESERVED: [(&[&str], &[&str]); 8] = [
 ];
 
 /// The folders of each crate, and of `execution`, from the bottom to the top: what is in one may name only its own and those before it.
-const FLOORS: [(&str, &[&str]); 5] = [
+const LAYERS: [(&str, &[&str]); 5] = [
     ("src-tauri/crates/engine/src", &["model", "views", "execution"]),
     (
         "src-tauri/crates/engine/src/execution",
@@ -170,8 +170,8 @@ fn named_modules<'t>(text: &'t str, inside: &str) -> impl Iterator<Item = &'t st
 #[test]
 fn imports_inside_a_crate_run_down_only() {
     let mut wrong = Vec::new();
-    for (source, floors) in FLOORS {
-        let floor_of = |module: &str| floors.iter().position(|floor| *floor == module);
+    for (source, layers) in LAYERS {
+        let layer_of = |module: &str| layers.iter().position(|layer| *layer == module);
         let (_, below) = source.split_once("/src").expect("it is the source of a crate");
         let inside_source = format!("crate{}::", below.replace('/', "::"));
         for file in files(source, &["rs"]) {
@@ -181,13 +181,13 @@ fn imports_inside_a_crate_run_down_only() {
             if ["lib", "first_event", "journal_tests"].contains(&module) {
                 continue;
             }
-            let Some(floor) = floor_of(module) else {
-                wrong.push(format!("{} stands on none of the floors {floors:?}", file.display()));
+            let Some(layer) = layer_of(module) else {
+                wrong.push(format!("{} is in none of the layers {layers:?}", file.display()));
                 continue;
             };
             let text = std::fs::read_to_string(repository().join(&file)).expect("a listed file");
             for named in named_modules(&text, &inside_source) {
-                if floor_of(named).is_some_and(|named| named > floor) {
+                if layer_of(named).is_some_and(|named| named > layer) {
                     wrong.push(format!("{} is in {module} and names {named}, which is above it", file.display()));
                 }
             }
@@ -198,8 +198,8 @@ fn imports_inside_a_crate_run_down_only() {
 
 #[test]
 fn imports_inside_the_sdk_run_down_only() {
-    let (source, floors) = SDK;
-    let floor_of = |folder: &str| floors.iter().position(|floor| *floor == folder);
+    let (source, layers) = SDK;
+    let layer_of = |folder: &str| layers.iter().position(|layer| *layer == folder);
     let mut wrong = Vec::new();
     for file in files(source, &["ts", "js"]) {
         let inside = file.strip_prefix(source).expect("it is below");
@@ -207,14 +207,14 @@ fn imports_inside_the_sdk_run_down_only() {
         if ["start.ts", "index.ts", "contracts.ts", "agents.ts", "acts.ts"].contains(&&*folder) {
             continue;
         }
-        let Some(floor) = floor_of(&folder) else {
-            wrong.push(format!("{} stands on none of the floors {floors:?}", file.display()));
+        let Some(layer) = layer_of(&folder) else {
+            wrong.push(format!("{} is in none of the layers {layers:?}", file.display()));
             continue;
         };
         let text = std::fs::read_to_string(repository().join(&file)).expect("a listed file");
         let up = format!("from '{}", "../".repeat(inside.components().count() - 1));
         for named in text.split(&up).skip(1).filter_map(|rest| rest.split_once('/')).map(|(named, _)| named) {
-            if floor_of(named).is_none_or(|named| named > floor) {
+            if layer_of(named).is_none_or(|named| named > layer) {
                 wrong.push(format!("{} is in {folder} and names {named}, which is above it", file.display()));
             }
         }
@@ -366,7 +366,7 @@ fn the_table_of_the_authoring_api_is_true() {
 /// Every hazard has an answer, and a test that is there.
 #[test]
 fn the_table_of_hazards_is_true() {
-    let rows = table(&paper(ARCHITECTURE), "## 10. Hazards of such an engine");
+    let rows = table(&paper(ARCHITECTURE), "## 10. Common failures of such engines");
     for (number, row) in (1..).zip(&rows) {
         let [name, _, answer, tests] = row.as_slice() else { panic!("a row has four cells: {row:?}") };
         assert_eq!(*name, format!("H{number}"));
