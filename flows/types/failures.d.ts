@@ -4,7 +4,7 @@
 
 import type { FlowError } from "./errors.js";
 
-/** Other requests kept winning the race for a session, user or project record. May be retried. */
+/** Other requests changed a session, user or project record before each try of this write. May be retried. */
 export declare class ConcurrentModificationError extends FlowError {
   /** How often the write was tried. */
   readonly attempts: number;
@@ -20,22 +20,22 @@ export declare class ScopeMutationTimeoutError extends Error {
 export declare class NetworkError extends FlowError {}
 /** A model took too long. May be retried. */
 export declare class TimeoutError extends FlowError {}
-/** A provider wants fewer calls. May be retried. */
+/** A provider refused a call because there were too many. May be retried. */
 export declare class RateLimitError extends FlowError {}
 /** A provider refused or failed in another way. May be retried. */
 export declare class ModelError extends FlowError {}
 /** A provider is down. May be retried. */
 export declare class ProviderUnavailableError extends FlowError {}
-/** The prompt is longer than the model can read. Trying again would not help. */
+/** The prompt is longer than the model can read. A retry would not help. */
 export declare class ContextLengthError extends FlowError {}
-/** A tool failed. Its model is told, so a flow rarely sees this one. */
+/** A tool failed. The error is passed to the model, so a flow rarely sees it. */
 export declare class ToolExecutionError extends FlowError {}
 
-/** A write to a resource that has been deleted meanwhile. */
+/** A write to a resource that was deleted meanwhile. */
 export declare class ResourceDeletedError extends FlowError {
   readonly resourceKey: string;
 }
-/** `create` of a key that is taken. `getOrCreate` and `upsert` do not fail this way. */
+/** `create` of a key that exists. `getOrCreate` and `upsert` do not throw this error. */
 export declare class ResourceAlreadyExistsError extends FlowError {
   readonly resourceKey: string;
 }

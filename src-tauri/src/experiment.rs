@@ -22,9 +22,9 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
     }
     let cancel = cancelled_by_signals()?;
     let mut line = ProgressLine::new();
-    let progress = |progress: TryProgress| line.tell(|| in_words(&progress, "samples"));
+    let progress = |progress: TryProgress| line.tell(|| progress_line(&progress, "samples"));
     workspace.check_may_experiment()?;
-    // Before anything is asked, and after everything that can be refused.
+    // Print the plan after all checks and before the first call.
     let view = match &given.go_on {
         Some(experiment) => {
             tell(print::try_plan(&workspace.plan_going_on(experiment, &query)?).trim_end());
@@ -42,7 +42,7 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
     Ok(Outcome { code: code_of(&view), ..Outcome::done(json!(view), print::experiment(&view)) })
 }
 
-fn in_words(TryProgress { done, of, failed, .. }: &TryProgress, what: &str) -> String {
+fn progress_line(TryProgress { done, of, failed, .. }: &TryProgress, what: &str) -> String {
     format!("{done} of {of} {what}, {failed} failed")
 }
 
@@ -77,19 +77,19 @@ pub(crate) fn culprit(workspace: &Arc<Workspace>, given: &Culprit) -> Result<Out
     let cancel = cancelled_by_signals()?;
     workspace.check_may_experiment()?;
     let search = workspace.culprit_search(&given.query())?;
-    // Before anything is asked, and after everything that can be refused.
+    // Print the plan after all checks and before the first call.
     tell(print::culprit_plan(&workspace.plan_search(&search)).trim_end());
     let mut line = ProgressLine::new();
-    let view = workspace.run_search(&search, &cancel, |progress| line.tell(|| in_words(&progress, "forks")));
+    let view = workspace.run_search(&search, &cancel, |progress| line.tell(|| progress_line(&progress, "forks")));
     line.end();
-    // What forks of a search have started beside themselves says nothing.
+    // Requests dispatched by the forks of a search are not needed.
     finish_dispatched(workspace, &cancel, true);
     let view = view?;
     let code = if cancel.is_cancelled() { exit::INTERRUPTED } else { exit::DONE };
     Ok(Outcome { code, ..Outcome::done(json!(view), print::culprit(&view)) })
 }
 
-/// Waits for what samples have started beside themselves; if they were stopped, that is stopped, too.
+/// Waits for requests that samples dispatched; if the samples were stopped, stops these requests, too.
 fn finish_dispatched(workspace: &Workspace, cancel: &Cancel, is_stopped: bool) {
     if is_stopped || cancel.is_cancelled() {
         workspace.stop_dispatched();
@@ -101,7 +101,7 @@ fn finish_dispatched(workspace: &Workspace, cancel: &Cancel, is_stopped: bool) {
 
 fn cancelled_by_signals() -> Result<Cancel, Stop> {
     let (cancel, signals) = (Cancel::default(), crate::runs::listen()?);
-    signals.stop_with("aborting what runs; once more to end at once", {
+    signals.stop_with("aborting the running forks; repeat to exit at once", {
         let cancel = cancel.clone();
         move || cancel.cancel()
     });

@@ -83,9 +83,9 @@ fn table(head: &[&str], rows: &[Vec<String>]) -> String {
 fn unset_variables(names: &[String]) -> String {
     match names {
         [] => String::new(),
-        [name] => format!("{name} is not set here: a flow that reads it does something else than it did\n"),
+        [name] => format!("{name} is not set here: a flow that reads it behaves differently than recorded\n"),
         names => {
-            format!("{} are not set here: a flow that reads them does something else than it did\n", names.join(", "))
+            format!("{} are not set here: a flow that reads them behaves differently than recorded\n", names.join(", "))
         }
     }
 }

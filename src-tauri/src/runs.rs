@@ -186,7 +186,7 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     let (request_id, session_id) = (running.request_id.clone(), running.session_id.clone());
     // Not kept open by the listener: closing the workspace folds its log into the database.
     let (stopping, id) = (Arc::downgrade(workspace), request_id.clone());
-    signals.stop_with("aborting the request; once more to end at once", move || {
+    signals.stop_with("aborting the request; repeat to exit at once", move || {
         // A request that has just ended needs no stopping.
         let _ = stopping.upgrade().map(|workspace| {
             workspace.stop_dispatched();

@@ -31,7 +31,7 @@ pub(crate) fn verify(workspace: &Arc<Workspace>, verify: &Verify, as_json: bool)
     }
     let (query, cancel) = (verify.query(), Cancel::default());
     let signals = crate::runs::listen()?;
-    signals.stop_with("ending what runs; once more to end at once", {
+    signals.stop_with("stopping; repeat to exit at once", {
         let cancel = cancel.clone();
         move || cancel.cancel()
     });

@@ -228,7 +228,7 @@ fn the_last_failed_run_opens_at_the_statement_that_threw() {
     let session = named(&state, "session")["variablesReference"].clone();
     let plan = editor.variables(&session);
     assert_eq!(named(&plan, "plan")["value"], "0", "the write comes into force when the block ends");
-    assert!(named(&state, "(not in force yet)")["value"].as_str().is_some_and(|text| text.contains("writes session")));
+    assert!(named(&state, "(not committed yet)")["value"].as_str().is_some_and(|text| text.contains("writes session")));
     let info = editor.get("dataBreakpointInfo", json!({ "variablesReference": session, "name": "plan" }));
     assert_eq!(info["dataId"], "session.plan");
 }

@@ -138,7 +138,7 @@ fn what_a_flow_stores_is_kept_and_noted_once() {
     assert!(text.contains("SECRET_T") && text.contains("state") && text.starts_with("root "), "{text}");
 }
 
-/// Where a secret is not set, a flow that reads it does something else than it did. A difference names the variable.
+/// Where a secret is not set, a flow that reads it behaves differently than recorded. A difference names the variable.
 #[test]
 fn a_difference_names_variables_that_are_not_set() {
     let flow = r#"
@@ -150,7 +150,7 @@ export default defineFlow({ kind: "main", actions: { go: { block: greet } } });
     place.get("run main go --user ada --request r1");
     assert_eq!(place.run(&["verify", "--all"]).stdout, "1 run: 1 same\n");
     let place = place.without_variables();
-    let said = "SECRET_T is not set here: a flow that reads it does something else than it did";
+    let said = "SECRET_T is not set here: a flow that reads it behaves differently than recorded";
     for line in ["replay r1", "verify --all"] {
         let told = place.run(&line.split(' ').collect::<Vec<_>>());
         assert_eq!(told.code, Some(1), "{told}");

@@ -1,4 +1,4 @@
-//! Traces of other programs: the forms in which they tell of calls, tools and usage, and what is missing or too much.
+//! Received traces of other programs: all forms of calls, tools and usage, and missing or duplicate data.
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place, repository};
@@ -20,7 +20,7 @@ fn one_call(fields: &Value, events: &[Value]) -> (Place, Vec<Value>) {
     (place, calls)
 }
 
-/// What a call was asked, as roles and texts.
+/// The prompt of a call, as roles and texts.
 fn prompt(call: &Value) -> Vec<(String, String)> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let messages = call["request"]["messages"].as_array().expect("a list");
@@ -53,7 +53,7 @@ fn a_conversation_of_several_traces_is_in_the_order_of_their_times() {
 }
 
 #[test]
-fn several_choices_of_an_answer_are_not_glued() {
+fn several_choices_of_an_answer_stay_separate() {
     let mut second = said("assistant", "SECOND");
     second["finish_reason"] = "length".into();
     let mut first = said("assistant", "first");
@@ -114,7 +114,7 @@ fn messages_are_read_wherever_conventions_have_them() {
         assert_eq!(prompt(&calls[0]), pairs(&[("user", wanted.0)]));
         assert_eq!(calls[0]["result"]["text"], wanted.1);
     }
-    // What is in no known form is what the block got and returned.
+    // Values in an unknown form become the input and output of the block.
     let (place, _) = one_call(&inference(json!({ "input.value": { "a": 1 }, "output.value": { "b": 2 } })), &[]);
     let shown = place.get(&format!("show {}", trace_id(1)));
     assert_eq!((&shown["input"], &shown["output"]), (&json!({ "a": 1 }), &json!({ "b": 2 })), "{shown:#}");
@@ -142,12 +142,12 @@ fn openai_agents_through_logfire_are_read_with_their_tools() {
 }
 
 #[test]
-fn usage_is_counted_once_wherever_it_is() {
+fn usage_on_several_spans_is_counted_once() {
     let tokens = |place: &Place| {
         let row = &place.get("requests")[0];
         (row["totals"]["modelCalls"].clone(), row["tokens"].clone())
     };
-    // A stream's answer is a span of its own.
+    // The answer of a stream is a separate span.
     assert_eq!(tokens(&fixture("logfire-openai-stream.jsonl")), (json!(1), json!(76)));
     let usage = json!({ "gen_ai.usage.input_tokens": 33, "gen_ai.request.model": "e", "gen_ai.provider.name": "p" });
     let embeds = with(json!({ "gen_ai.operation.name": "embeddings" }), &usage);
@@ -185,13 +185,13 @@ fn calls_of_tools_without_an_id_end_with_their_results() {
         let all = items(&place, &trace_id(1));
         let tools: Vec<&Value> = all.iter().filter(|item| item["type"] == "block_tool_output").collect();
         assert_eq!((tools.len(), &tools[0]["output"]), (2, &json!("42")), "{all:#?}");
-        // Nothing goes on in a request that has ended.
+        // No item is in progress in a request that has ended.
         assert!(tools.iter().all(|item| item["status"] == "completed"), "{all:#?}");
     }
 }
 
 #[test]
-fn a_trace_whose_beginning_is_elsewhere_ends() {
+fn a_trace_without_its_root_span_ends() {
     let fields = chat(&[said("user", "q")], &[said("assistant", "a")]);
     let spans = [span(1, (1, 99), "served", (0, 500), &json!({})), span(1, (2, 1), "chat", (10, 100), &fields)];
     let place = imported(&call(&spans));
@@ -199,7 +199,7 @@ fn a_trace_whose_beginning_is_elsewhere_ends() {
     assert_eq!((&shown["request"]["status"], &shown["output"]), (&json!("completed"), &json!("a")), "{shown:#}");
     let logs = place.get(&format!("block {} root", trace_id(1)))["logs"].to_string();
     assert!(logs.contains("did not arrive") && logs.contains("beginning of the request"), "{logs}");
-    // What comes later is around it.
+    // A root span that arrives later becomes the parent.
     place.write("late.jsonl", call(&[span(1, (99, 0), "gateway", (0, 600), &json!({}))]));
     place.get("import late.jsonl");
     let shown = place.get(&format!("show {}", trace_id(1)));
@@ -255,7 +255,7 @@ fn log_records_and_metrics_beside_spans_are_skipped_or_read() {
 }
 
 #[test]
-fn what_a_trace_does_not_have_is_said() {
+fn commands_say_what_a_trace_lacks() {
     let (place, _) = one_call(&chat(&[said("user", "q")], &[said("assistant", "a")]), &[]);
     let request = trace_id(1);
     let says = |answer: Answer, words: &str| assert!(answer.to_string().contains(words), "{words}: {answer}");
@@ -268,7 +268,7 @@ fn what_a_trace_does_not_have_is_said() {
 }
 
 #[test]
-fn a_trace_is_exported_as_it_came() {
+fn a_trace_is_exported_unchanged() {
     let mut root = span(7, (1, 0), "root", (0, 500), &json!({ "own.attribute": "kept", "n": 3, "half": 0.5 }));
     root["startTimeUnixNano"] = "1795941000000000123".into();
     root["links"] = json!([{ "traceId": trace_id(8), "spanId": format!("{:016x}", 9), "attributes": [] }]);

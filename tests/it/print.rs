@@ -231,25 +231,25 @@ fn refused(place: &Place, expression: &str, column: u32, message: &str) {
 fn what_is_no_expression_is_refused_at_its_column() {
     let place = cart();
     refused(&place, "sum +", 5, "has a syntax error");
-    refused(&place, "sum) + (1", 4, "a bracket is closed that is not opened");
-    refused(&place, "sum) => (1", 1, "a bracket is closed that is not opened");
+    refused(&place, "sum) + (1", 4, "a closing bracket without an opening one");
+    refused(&place, "sum) => (1", 1, "a closing bracket without an opening one");
     refused(&place, "if (sum) 1", 1, "has a syntax error");
     refused(&place, "sum; item", 4, "has a syntax error");
     refused(&place, "1 + await item", 5, "cannot wait");
     refused(&place, "sum += 1", 1, "cannot change anything: it writes");
     // What it changed would be what later statements see.
-    refused(&place, "1 + input.push(item)", 5, "calls push, which changes what it is called on; write [...it, value]");
+    refused(&place, "1 + input.push(item)", 5, "calls push, which changes its object; write [...it, value]");
     refused(&place, "[input.sort()]", 2, "write it.toSorted(…)");
     refused(&place, "({ sum } = { sum: 100 })", 4, "it writes");
     refused(&place, "[sum] = [1]", 2, "it writes");
-    refused(&place, "Object.assign(item, { a: 1 })", 1, "calls Object.assign, which changes what it is given");
+    refused(&place, "Object.assign(item, { a: 1 })", 1, "calls Object.assign, which changes its argument");
     refused(&place, "Object.freeze(input[0])", 1, "calls Object.freeze");
     refused(&place, "Reflect.set(item, 'a', 1)", 1, "calls Reflect.set");
-    refused(&place, "[].push.call(input, item)", 1, "calls push, which changes what it is called on");
+    refused(&place, "[].push.call(input, item)", 1, "calls push, which changes its object");
     refused(&place, "Array.prototype.sort.apply(input)", 1, "write it.toSorted(…)");
     refused(&place, "1 + eval('sum = 1000')", 5, "cannot run `sum = 1000`: it cannot change anything: it writes");
-    refused(&place, "eval('su' + 'm')", 1, "runs a text that is not known before");
-    refused(&place, "new Function('return 1')()", 1, "makes a function of a text");
+    refused(&place, "eval('su' + 'm')", 1, "runs code that is not a string literal");
+    refused(&place, "new Function('return 1')()", 1, "creates a function from a string");
     refused(&place, "1 + require('fs').x", 5, "cannot import");
     refused(&place, "import('fs')", 1, "cannot import");
     for own in [

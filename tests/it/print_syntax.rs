@@ -1,9 +1,9 @@
-//! Probes keep the meaning of every kind of statement, in whatever way it is written.
+//! Probes do not change the behaviour of any kind of statement, however it is written.
 
 use serde_json::{Value, json};
 use tests::bench::Place;
 
-/// As people write it: without semicolons, on one line, with comments in the way, in every construct.
+/// Every construct, also without semicolons, on one line, and with comments in between.
 const FLOW: &str = r#"#!/usr/bin/env node
 'use strict'
 import { defineFlow, handler } from '@flow-state-dev/core'
@@ -80,7 +80,7 @@ fn every_kind_of_statement_keeps_its_meaning() {
     let place = Place::new().file("flows/main.ts", &flow).file("lib/box.ts", BOX).file("lib/data.json", "{\"n\": 5}");
     let ran = place.ask("run f go --user ada --request r --input 3");
     assert_eq!(ran.code, Some(0), "{ran}");
-    // The replay is compared with the recording: one value that differs is told.
+    // `notAsked` is empty only if the replay matched the recording.
     let last = flow.lines().count() - 3;
     let printed = place.get(&format!("print flows/main.ts:{last} JSON.stringify(out)"));
     assert_eq!((&printed["notAsked"], &printed["total"]), (&json!([]), &json!(1)), "{printed}");
@@ -104,9 +104,9 @@ fn many_names_in_scope_are_listed_up_to_a_limit() {
     assert_eq!(place.get("print flows/main.ts:3004 v2999")["hits"][0]["values"][0]["json"], 2999);
 }
 
-/// Without the word `type` only its use tells that an import is none of a value: a question may name it as a type.
+/// Without the keyword `type`, only its use shows that an import is a type. An expression may use it as a type.
 #[test]
-fn a_type_that_is_imported_without_saying_so_is_no_value() {
+fn a_type_imported_without_the_type_keyword_is_not_a_value() {
     let place =
         Place::new().file("lib/types.ts", "export interface Item { n: number }\nexport const other = 2;\n").file(
             "flows/main.ts",

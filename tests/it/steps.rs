@@ -227,9 +227,9 @@ export default defineFlow({ kind: "f", session: { stateSchema: z.object({ sum: z
     let pending = session("root#0+3");
     assert_eq!((&pending["value"]["sum"], &pending["notInForce"]), (&json!(-17), &json!(["sum"])), "{pending}");
     let told = place.run(&["step", "r", "--at", "root#0+3"]).stdout;
-    assert!(told.contains("session state  {\"sum\":-17}  (not in force yet: sum)"), "{told}");
+    assert!(told.contains("session state  {\"sum\":-17}  (not committed yet: sum)"), "{told}");
     let prompt = place.run_with(&["debug", "r", "--at", "root#0+3"], "where\nlocals\n").stdout;
-    assert_eq!(prompt.matches("not in force yet: sum").count(), 2, "{prompt}");
+    assert_eq!(prompt.matches("not committed yet: sum").count(), 2, "{prompt}");
 }
 
 /// Who called a function is known also after an `await`, when the runtime's stack has forgotten it.

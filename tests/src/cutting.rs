@@ -1,24 +1,24 @@
-//! A proxy between the program and a PostgreSQL server that cuts one connection off at a commit.
+//! A proxy between the program and a PostgreSQL server that closes the connection at a chosen commit.
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// When the connection is cut off.
+/// When the connection is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cut {
-    /// Before the server has the commit.
+    /// Before the server receives the commit.
     Before,
-    /// When the server has committed, and before the program hears of it.
+    /// After the server has committed, and before the program receives the answer.
     After,
 }
 
-/// A commit, as the program sends it, and how the server's answer to it ends.
+/// The bytes of a commit, and the end of the server's answer to it.
 const COMMIT: &[u8] = b"Q\x00\x00\x00\x0bCOMMIT\0";
 const COMMITTED: &[u8] = b"COMMIT\0";
 
-/// A running proxy; it ends with the value.
+/// A running proxy; dropping it stops it.
 pub struct CuttingProxy {
     port: u16,
     plan: Arc<Plan>,
@@ -26,7 +26,7 @@ pub struct CuttingProxy {
 
 struct Plan {
     server: u16,
-    /// Which commit is cut off, from 1, and when.
+    /// The number of the commit, from 1.
     at: usize,
     cut: Cut,
     commits: AtomicUsize,
@@ -34,7 +34,7 @@ struct Plan {
 }
 
 impl CuttingProxy {
-    /// Starts one before the server at a port.
+    /// Starts a proxy for the server at a port.
     pub fn start(server: u16, at: usize, cut: Cut) -> CuttingProxy {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let port = listener.local_addr().expect("it is bound").port();
@@ -53,12 +53,12 @@ impl CuttingProxy {
         CuttingProxy { port, plan }
     }
 
-    /// Where it listens.
+    /// The port on which it listens.
     pub fn port(&self) -> u16 {
         self.port
     }
 
-    /// How many commits came by.
+    /// How many commits have passed through.
     pub fn commits(&self) -> usize {
         self.plan.commits.load(Ordering::Relaxed)
     }
@@ -72,14 +72,14 @@ impl Drop for CuttingProxy {
     }
 }
 
-/// Hands on what each side says, until one of them ends or the connection is cut off.
+/// Forwards data in both directions until a side ends or the connection is closed.
 fn join(client: TcpStream, server: TcpStream, plan: Arc<Plan>) {
     let is_cut = Arc::new(AtomicBool::default());
     let (to_server, to_client) = (server.try_clone(), client.try_clone());
     let (Ok(to_server), Ok(to_client)) = (to_server, to_client) else { return };
     let kept = is_cut.clone();
-    std::thread::spawn(move || hand_on_requests(client, to_server, &plan, &kept));
-    std::thread::spawn(move || hand_on_answers(server, to_client, &is_cut));
+    std::thread::spawn(move || forward_requests(client, to_server, &plan, &kept));
+    std::thread::spawn(move || forward_answers(server, to_client, &is_cut));
 }
 
 fn end(one: &TcpStream, other: &TcpStream) {
@@ -92,9 +92,9 @@ fn position(bytes: &[u8], wanted: &[u8]) -> Option<usize> {
     bytes.windows(wanted.len()).position(|window| window == wanted)
 }
 
-fn hand_on_requests(mut client: TcpStream, mut server: TcpStream, plan: &Plan, is_cut: &AtomicBool) {
+fn forward_requests(mut client: TcpStream, mut server: TcpStream, plan: &Plan, is_cut: &AtomicBool) {
     let mut buffer = vec![0; 64 << 10];
-    // The program writes a commit at once, so it is in one piece here.
+    // The program writes a commit in one call, so it arrives in one piece.
     while let Ok(length @ 1..) = client.read(&mut buffer) {
         let mut rest = &buffer[..length];
         while let Some(at) = position(rest, COMMIT) {
@@ -104,7 +104,7 @@ fn hand_on_requests(mut client: TcpStream, mut server: TcpStream, plan: &Plan, i
                 let _ = server.write_all(&before[..at]);
                 return end(&client, &server);
             }
-            // Whoever hands on the answers ends the connection when it has seen that of this commit.
+            // `forward_answers` closes the connection after the answer to this commit.
             is_cut.store(is_it, Ordering::SeqCst);
             if server.write_all(before).is_err() || is_it {
                 return;
@@ -118,7 +118,7 @@ fn hand_on_requests(mut client: TcpStream, mut server: TcpStream, plan: &Plan, i
     end(&client, &server);
 }
 
-fn hand_on_answers(mut server: TcpStream, mut client: TcpStream, is_cut: &AtomicBool) {
+fn forward_answers(mut server: TcpStream, mut client: TcpStream, is_cut: &AtomicBool) {
     let mut buffer = vec![0; 64 << 10];
     let mut kept: Vec<u8> = Vec::new();
     while let Ok(length @ 1..) = server.read(&mut buffer) {

@@ -34,7 +34,7 @@ test.each<[string, Route, string]>([
   ['the experiments', { at: 'experiments', experiment: null }, '#experiments='],
   ['one of them', { at: 'experiments', experiment: 'exp_1' }, '#experiments=exp_1'],
   ['a replay', { at: 'compare', left: 'r1', right: null }, '#compare=r1&replay=1'],
-])('%s survives its address', (_, route, address) => {
+])('%s: formatting and parsing its address gives the same route', (_, route, address) => {
   expect(formatRoute(route)).toBe(address);
   expect(parseRoute(address)).toEqual(route);
 });
@@ -42,16 +42,16 @@ test.each<[string, Route, string]>([
 test.each<[string, string, Route]>([
   ['nothing', '', HOME],
   ['nonsense', '#seq=-3&tab=nope&audience=%%%', HOME],
-  ['an action of no flow', '#action=send', HOME],
+  ['an action without a flow', '#action=send', HOME],
   ['one half of a comparison', '#compare=r1', HOME],
-  ['a tab of no request', '#session=s1&tab=items', { at: 'session', session: 's1' }],
-  ['a request and a flow: the request is what is open', '#flow=chat&session=s1&request=r1', request()],
-  ['numbers that are none', '#session=s1&request=r1&seq=1.5&base=x&tab=nope', request()],
+  ['a tab without a request', '#session=s1&tab=items', { at: 'session', session: 's1' }],
+  ['a request and a flow: the request wins', '#flow=chat&session=s1&request=r1', request()],
+  ['invalid numbers', '#session=s1&request=r1&seq=1.5&base=x&tab=nope', request()],
   ['a range that ends before it begins', '#session=s1&request=r1&range=9-3', request()],
-  ['a range of one end', '#session=s1&request=r1&range=9-', request()],
-])('%s is a route too', (_, address, route) => expect(parseRoute(address)).toEqual(route));
+  ['a range without an end', '#session=s1&request=r1&range=9-', request()],
+])('%s: the address is parsed as far as it is valid', (_, address, route) => expect(parseRoute(address)).toEqual(route));
 
-test('a place says nothing of what its route does not name', () => {
+test('a place is empty except for the fields of its route', () => {
   expect(placeOf(HOME)).toEqual(NOWHERE);
   expect(placeOf({ at: 'run', flow: 'chat', action: 'send' })).toEqual({ ...NOWHERE, flow: 'chat', action: 'send' });
   expect(placeOf({ at: 'compare', left: 'r1', right: 'r2' })).toEqual(NOWHERE);

@@ -1,11 +1,11 @@
-//! Answers about the inside of blocks, for people.
+//! Prints the answers of `print`, `step`, `debug` and `coverage` as text.
 
 use runner::{EndOfBlock, FileCoverage, Instant, OpenedValue, Printed, PrintedValue, ScopeSeen};
 
-/// How many letters of a scope's state are shown.
+/// How many characters of a scope's state are shown.
 const MAX_STATE: usize = 400;
 
-/// The hits of `print`: one a line, under their request.
+/// The hits of `print`, one per line, grouped by request.
 pub(crate) fn printed(found: &Printed, expressions: &[String]) -> String {
     let mut text = String::new();
     let mut request = "";
@@ -38,24 +38,24 @@ pub(crate) fn printed(found: &Printed, expressions: &[String]) -> String {
     text
 }
 
-/// The state of every scope, one a line.
+/// The state of every scope, one per line.
 pub(crate) fn state(scopes: &[ScopeSeen]) -> String {
     let line = |scope: &ScopeSeen| {
         let pending = &scope.not_in_force;
         let pending =
-            if pending.is_empty() { String::new() } else { format!("  (not in force yet: {})", pending.join(", ")) };
+            if pending.is_empty() { String::new() } else { format!("  (not committed yet: {})", pending.join(", ")) };
         format!("  {} state  {}{pending}\n", scope.scope, short(&scope.value.0.to_string()))
     };
     scopes.iter().map(line).collect()
 }
 
-/// A text that fits on a line.
+/// Cuts a text to [`MAX_STATE`] characters.
 fn short(text: &str) -> String {
     let cut: String = text.chars().take(MAX_STATE).collect();
     if cut.len() < text.len() { format!("{cut}…") } else { cut }
 }
 
-/// A value on a line.
+/// A value on one line.
 pub(crate) fn value(value: &PrintedValue) -> String {
     match value {
         PrintedValue::Captured(captured) => captured.preview.clone(),
@@ -63,7 +63,7 @@ pub(crate) fn value(value: &PrintedValue) -> String {
     }
 }
 
-/// A value and what is inside.
+/// A value and its entries.
 pub(crate) fn opened(opened: &OpenedValue) -> String {
     let mut text = format!("{}\n", opened.preview);
     for entry in &opened.entries {
@@ -76,7 +76,7 @@ pub(crate) fn opened(opened: &OpenedValue) -> String {
     text
 }
 
-/// Where an instant is, with the line of its source, and the values there, with those of watches.
+/// The position of an instant, its source line, and the values of locals, state and watches there.
 pub(crate) fn instant(at: &Instant, line: &str, watches: &[String]) -> String {
     let ended = match at.ended {
         Some(EndOfBlock::Start) => "  before the first statement",
@@ -111,7 +111,7 @@ pub(crate) fn instant(at: &Instant, line: &str, watches: &[String]) -> String {
 pub(crate) fn coverage(files: &[FileCoverage]) -> String {
     let mut text = String::new();
     for file in files {
-        let from = file.from_seq.map(|seq| format!("  as it ran from event {seq} on")).unwrap_or_default();
+        let from = file.from_seq.map(|seq| format!("  (the version that ran from event {seq} on)")).unwrap_or_default();
         text.push_str(&format!("{}{from}\n", file.file));
         for line in &file.lines {
             text.push_str(&format!(

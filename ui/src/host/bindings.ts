@@ -2489,7 +2489,7 @@ export type Replay = {
 	why?: string | null,
 	/**
 	 *  If something differs: the variables that the settings name for secrets and that this environment does not have.
-	 *  A flow that reads one of them does something else than it did.
+	 *  A flow that reads one of them behaves differently than recorded.
 	 */
 	unsetVariables?: string[],
 };
@@ -3397,7 +3397,7 @@ export type Verified = {
 	missing?: string[],
 	/**
 	 *  If something differs: the variables that the settings name for secrets and that this environment does not have.
-	 *  A flow that reads one of them does something else than it did.
+	 *  A flow that reads one of them behaves differently than recorded.
 	 */
 	unsetVariables?: string[],
 };

@@ -1,5 +1,4 @@
-// The engine names what is wrong with an experiment or an export by the flag of the command line; a sheet names its
-// field. Pure.
+// Replaces the command line's flags in error messages of experiments and exports by the names of a sheet's fields. Pure.
 import { thrownWords } from './faults.svelte';
 
 const FIELDS: Record<string, string> = {
@@ -24,7 +23,7 @@ export function fieldWords(message: string): string {
   return named.charAt(0).toUpperCase() + named.slice(1);
 }
 
-/** What was thrown, in the words of a sheet. */
+/** The words of a thrown error, with field names instead of flags. */
 export function sheetWords(thrown: unknown) {
   const words = thrownWords(thrown);
   return { ...words, message: fieldWords(words.message) };

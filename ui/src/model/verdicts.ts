@@ -165,7 +165,7 @@ export function whyNotAccepted({ verdict }: Pick<VerifiedRun, 'verdict'>): strin
     case 'differs':
       return null;
     case 'asks_new':
-      return 'It asks something that was not recorded: only a live run can tell what it does then';
+      return 'It makes a call that was not recorded: only a live run can show the result';
     case 'does_not_load':
       return 'The flow does not load: correct its file first';
     case 'not_comparable':

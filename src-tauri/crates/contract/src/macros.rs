@@ -1,9 +1,9 @@
-//! [`promises!`](crate::promises): which rules each promise has, and a `#[test]` for each of them.
+//! [`promises!`](crate::promises): the rules of each promise, and a `#[test]` for each rule.
 
-/// Tests an implementation of the log by every rule of the promises that it names. For each promise it makes a module,
-/// and in it a test for each rule, so that a failure names both: `order::a_request_id_is_used_once`.
+/// Tests an implementation of the log by every rule of the listed promises. Creates a module for each promise
+/// with a test for each rule, so that a failure names both: `order::a_request_id_is_used_once`.
 ///
-/// It takes the implementation's [`Subject`](crate::Subject), a colon, and promises of the table in the crate's
+/// Takes the implementation's [`Subject`](crate::Subject), a colon, and promises from the table in the crate's
 /// documentation.
 #[macro_export]
 macro_rules! promises {
@@ -12,7 +12,7 @@ macro_rules! promises {
     };
 }
 
-/// Makes the tests of one promise; see [`promises!`](crate::promises).
+/// Creates the tests of one promise; see [`promises!`](crate::promises).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! promise {
@@ -159,19 +159,19 @@ macro_rules! promise {
             reads,
             $subject,
             events_come_back_as_they_were_appended,
-            own_events_hold_everything_that_was_appended,
-            what_is_unknown_is_empty,
-            records_come_in_the_order_of_the_question,
+            own_events_include_queued_events,
+            unknown_requests_and_records_are_empty,
+            records_come_in_the_order_of_the_scopes,
         );
     };
     (sessions, $subject:ty) => {
         $crate::rules!(
             sessions,
             $subject,
-            earlier_requests_are_those_that_completed,
+            earlier_requests_are_completed_ones,
             notes_are_the_newest_of_their_kind,
             notes_count_with_their_attempt,
-            notes_and_records_are_seen_together,
+            notes_and_records_become_visible_together,
         );
     };
     (forks, $subject:ty) => {
@@ -189,7 +189,7 @@ macro_rules! promise {
     };
 }
 
-/// Makes a module with a test for each rule of a promise; see [`promises!`](crate::promises).
+/// Creates a module with a test for each rule of a promise; see [`promises!`](crate::promises).
 #[doc(hidden)]
 #[macro_export]
 macro_rules! rules {
@@ -228,7 +228,7 @@ mod tests {
         ("replayed_records", include_str!("replayed_records.rs")),
     ];
 
-    /// A rule that no list names would never be tested.
+    /// A rule that is in no list would never run.
     #[test]
     fn every_rule_is_in_its_list() {
         let lists = include_str!("macros.rs");

@@ -1,4 +1,4 @@
-//! What the log returns of a request and of records.
+//! Reads of a request's events and of records.
 
 use engine::event::Event;
 use engine::log::AppendMode;
@@ -8,7 +8,7 @@ use serde_json::json;
 use crate::Subject;
 use crate::writing::*;
 
-/// Every part of an event and every value in it is kept exactly, also values that are long or repeated.
+/// Every part of an event and every value in it is stored exactly, also long or repeated values.
 pub fn events_come_back_as_they_were_appended<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -35,8 +35,8 @@ pub fn events_come_back_as_they_were_appended<S: Subject>() {
     assert_eq!(log.own_events("r").unwrap()[1..], events);
 }
 
-/// Also of what is queued: the read waits for it.
-pub fn own_events_hold_everything_that_was_appended<S: Subject>() {
+/// A read waits for queued events and returns them.
+pub fn own_events_include_queued_events<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut request = Request::begin(log, "r");
@@ -47,7 +47,7 @@ pub fn own_events_hold_everything_that_was_appended<S: Subject>() {
 }
 
 /// An unknown request has no events, an unknown session no requests, and a record that was never written is empty.
-pub fn what_is_unknown_is_empty<S: Subject>() {
+pub fn unknown_requests_and_records_are_empty<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     Request::begin(log, "r");
@@ -59,12 +59,12 @@ pub fn what_is_unknown_is_empty<S: Subject>() {
     assert!(log.is_first("unknown", BEGAN).unwrap());
     wait(log.take_ticket("unknown", &[record("s")], BEGAN)).unwrap();
     log.leave_ticket("unknown");
-    assert_eq!(log.own_events("unknown").unwrap(), [], "reading makes no request");
+    assert_eq!(log.own_events("unknown").unwrap(), [], "reading creates no request");
     Request::begin(log, "unknown");
 }
 
-/// `records` answers in the order of the question, for each place of it.
-pub fn records_come_in_the_order_of_the_question<S: Subject>() {
+/// `records` returns one record for each given scope, in the same order, also for repeated scopes.
+pub fn records_come_in_the_order_of_the_scopes<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut request = Request::begin(log, "r");
@@ -79,5 +79,5 @@ pub fn records_come_in_the_order_of_the_question<S: Subject>() {
     assert_eq!(versions(&["three", "unknown", "one", "two", "three"]), [3, 0, 1, 2, 3]);
     assert_eq!(versions(&[]), [] as [u64; 0]);
     request.increment(&record("one"), 1).unwrap();
-    assert_eq!(versions(&["one", "one"]), [2, 2], "none is older than the call");
+    assert_eq!(versions(&["one", "one"]), [2, 2], "no record is older than the call");
 }

@@ -1,4 +1,4 @@
-//! What a request reads of its session: earlier requests, and the notes that count.
+//! Reads of a request from its session: earlier requests, and notes that count.
 
 use engine::event::{Outcome, RequestStatus};
 use engine::log::{Log, NoteKind};
@@ -12,8 +12,8 @@ fn earlier(log: &dyn Log, before: &str, newest: usize) -> Vec<String> {
     log.session_events("s", before, newest).unwrap().iter().map(|(id, _)| id.to_string()).collect()
 }
 
-/// Those that completed, in the order in which they were accepted, without the one that asks.
-pub fn earlier_requests_are_those_that_completed<S: Subject>() {
+/// `session_events` returns other requests of the session that completed, in the order of acceptance.
+pub fn earlier_requests_are_completed_ones<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut late = Request::begin(log, "completed last");
@@ -42,7 +42,7 @@ pub fn earlier_requests_are_those_that_completed<S: Subject>() {
     }
 }
 
-/// The newest of all requests of the session, oldest first, each kind by itself.
+/// `notes` returns the newest notes of one kind over all requests of the session, oldest first.
 pub fn notes_are_the_newest_of_their_kind<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -66,8 +66,8 @@ pub fn notes_are_the_newest_of_their_kind<S: Subject>() {
     assert_eq!(journal(log, "other"), [] as [Value; 0]);
 }
 
-/// Notes of an attempt count once it completed or failed. Until then, those of its callbacks that returned do; of an
-/// attempt that was abandoned, none.
+/// Notes of an attempt count when it has completed or failed. Before that, only notes of returned callbacks count.
+/// Notes of an abandoned attempt never count.
 pub fn notes_count_with_their_attempt<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -108,13 +108,13 @@ pub fn notes_count_with_their_attempt<S: Subject>() {
         let notes = log.notes("s", "", NoteKind::Journal, newest).unwrap();
         assert_eq!(notes, counting[counting.len() - newest..]);
     }
-    // The end of a request is no end of its attempts.
+    // The end of a request does not end its attempts.
     request.finish();
     assert_eq!(journal(log, "s"), counting);
 }
 
-/// A note and the record that the same append commits are seen together, however many events are between them.
-pub fn notes_and_records_are_seen_together<S: Subject>() {
+/// A note and a record of the same append become visible together, however many events are between them.
+pub fn notes_and_records_become_visible_together<S: Subject>() {
     let subject = S::create();
     let scope = record("s");
     let mut request = Request::begin(subject.log(), "r");

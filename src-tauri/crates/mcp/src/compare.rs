@@ -1,4 +1,4 @@
-//! `compare`: the arms of an experiment, or the list of experiments.
+//! The tool `compare`: the arms of an experiment, or the list of experiments.
 
 use runner::ArmView;
 use serde_json::{Value, json};
@@ -53,7 +53,7 @@ fn arm_row(answer: &mut Answer, arm: &ArmView) {
         text.push_str(&format!(" · mean score {mean:.3}{}{equal}", interval(summary.low, summary.high)));
     }
     if let Some(beside) = &summary.beside_base {
-        text.push_str(&format!(" · beside the base: {}", word(beside).replace('_', " ")));
+        text.push_str(&format!(" · compared with the base: {}", word(beside).replace('_', " ")));
     }
     if summary.failed > 0 {
         text.push_str(&format!(" · {} failed", summary.failed));
@@ -76,7 +76,7 @@ fn list(door: &Door, page: Page) -> Result<Answer, Refused> {
     let limit = page.rows();
     let rows = door.workspace.experiments(limit, page.offset)?;
     let mut answer = Answer::new(match rows.len() {
-        0 => "There are no experiments; `flowglass try REQUEST --at PATH …` begins one.".to_owned(),
+        0 => "There are no experiments; start one with `flowglass try REQUEST --at PATH …`.".to_owned(),
         count => format!("{count} experiments, newest first."),
     });
     answer.has_more = rows.len() as u64 >= limit;

@@ -1,4 +1,4 @@
-//! What `export` may be told.
+//! The arguments of `export`.
 
 use std::path::PathBuf;
 
@@ -18,16 +18,16 @@ pub(crate) struct Export {
     /// The file to write
     #[arg(long, value_name = "FILE", required_unless_present_any = ["otlp", "html"])]
     pub(crate) out: Option<PathBuf>,
-    /// Write a request as one HTML page that any browser opens, without Flowglass and without a network
+    /// Write a request as one HTML page that any browser opens, without Flowglass or a network
     #[arg(long, value_name = "FILE", requires = "request", conflicts_with_all = ["out", "otlp", "session"])]
     pub(crate) html: Option<PathBuf>,
     /// Export a request as an OpenTelemetry trace: to a collector (OTLP over HTTP), or into a file (OTLP JSON)
     #[arg(long, value_name = "URL|FILE", requires = "request", conflicts_with_all = ["out", "session", "view"])]
     pub(crate) otlp: Option<String>,
-    /// Replace the file where it is there; never the database, nor a file of the flows
+    /// Replace the file if it exists; never the database or a file of the flows
     #[arg(long)]
     pub(crate) force: bool,
-    /// all: everything, to be imported; client, history: what that audience sees, and no more
+    /// all: everything, for an import; client, history: only what that audience sees
     #[arg(long, default_value = "all", value_name = "client|history|all", value_parser = exported)]
     pub(crate) view: Audience,
 }

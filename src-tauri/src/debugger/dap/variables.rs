@@ -129,7 +129,7 @@ impl Debugged {
         }
         if !pending.is_empty() {
             let pending = pending.into_iter().map(Value::String).collect();
-            variables.push(self.json("(not in force yet)", Value::Array(pending), None, None));
+            variables.push(self.json("(not committed yet)", Value::Array(pending), None, None));
         }
         Ok(variables)
     }

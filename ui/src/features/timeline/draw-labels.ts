@@ -1,8 +1,8 @@
-// Draws the texts beside the bars. No line of the axis, no cut and no instant goes through one.
+// Draws the labels next to the bars, and clears axis lines, cuts and instants behind them.
 import { LEAST, type Bar } from './bars';
 import type { Colours } from './colours';
 
-/** How wide labels are, which repeat; another font makes them other. Measuring one costs more than drawing its bar. */
+/** Widths of labels, until the font changes. Labels repeat, and measuring one costs more than drawing its bar. */
 const widths = new Map<string, number>();
 const MOST_WIDTHS = 2_000;
 globalThis.document?.fonts?.addEventListener('loadingdone', () => widths.clear());
@@ -31,7 +31,7 @@ export function drawLabel(
   const isAfter = after + room <= width - 2;
   const at = isAfter ? after : before - room;
   if (at >= 2) drawText(ctx, bar.label, at, room, middle, colours);
-  // The time comes first; the words take the larger room that it leaves, at its side or at the other.
+  // The time is placed first; the words take the larger space that remains, on either side.
   const sides: Side[] = [
     { from: 2, to: isAfter ? before : at - 8, isRight: false },
     { from: isAfter ? at + room + 8 : after, to: width - 2, isRight: true },
@@ -48,7 +48,7 @@ export function drawLabel(
 }
 
 type Side = { from: number; to: number; isRight: boolean };
-/** Fewer letters do not distinguish turns. */
+/** Fewer characters do not distinguish iterations. */
 const FEWEST = 6;
 
 function drawWords(
@@ -64,7 +64,7 @@ function drawWords(
   drawText(ctx, shown, isRight ? from : to - room, room, middle, colours);
 }
 
-/** As much of a text as there is room for; nothing where that is too little. */
+/** Cuts a text to the available width; empty if that is too little. */
 function cutTo(ctx: CanvasRenderingContext2D, text: string, room: number): string {
   if (room <= 0) return '';
   const whole = widthOf(ctx, text);
@@ -73,7 +73,7 @@ function cutTo(ctx: CanvasRenderingContext2D, text: string, room: number): strin
   return letters < FEWEST ? '' : `${[...text].slice(0, letters).join('').trimEnd()}…`;
 }
 
-/** No line of the axis and no cut goes through it. */
+/** Draws text on a cleared background, so that no axis line or cut crosses it. */
 function drawText(
   ctx: CanvasRenderingContext2D,
   text: string,
@@ -89,7 +89,7 @@ function drawText(
 
 const START = 'start-up';
 
-/** The time before the first block, which no bar accounts for: the flow is loaded. */
+/** Draws the time before the first block, in which the flow is loaded. */
 export function drawStart(
   ctx: CanvasRenderingContext2D,
   from: number,
@@ -106,6 +106,6 @@ export function drawStart(
   ctx.globalAlpha = 1;
   if (widthOf(ctx, START) > to - left - 12) return;
   ctx.fillStyle = colours.soft;
-  // Beside the second row, because the bar of the first one reaches to the end and has its label at the left.
+  // In the second row, because the bar of the first one reaches to the end and has its label on the left.
   ctx.fillText(START, left + 6, Math.min(1, rows - 1) * rowHeight + rowHeight / 2 + 0.5);
 }

@@ -1,4 +1,4 @@
-//! A request as a whole: what it was asked, what came of it, and its blocks.
+//! The overview of a request: input, output, error, open questions and blocks.
 
 use std::collections::HashMap;
 
@@ -12,14 +12,14 @@ use crate::door::Door;
 use crate::find::block_row;
 use crate::shown::{head, name, quoted, shown};
 
-/// A request of so few blocks is shown with their outputs.
-const FEW_BLOCKS: u64 = 60;
+/// Up to this number of blocks, rows show the outputs of blocks.
+const MAX_BLOCKS_WITH_OUTPUT: u64 = 60;
 /// The number of bytes of a block's output in the block's row.
 const OUTPUT: usize = 100;
-/// How much of input and output is shown.
+/// How many bytes of input and output are shown.
 const SHOWN: usize = 600;
 
-/// The beginning of what each block returned, by its instance.
+/// The beginning of each block's output, by instance.
 fn outputs(door: &Door, id: &str, page: Page) -> Result<HashMap<String, String>, Refused> {
     let blocks = door.workspace.show(id)?.blocks;
     let of = |block: ShownBlock| {
@@ -48,8 +48,7 @@ pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<An
         known.last_seq,
     );
     if let Some(emitter) = &known.received_from {
-        sentence
-            .push_str(&format!(" It was received as a trace ({}): its code and state are not here.", name(emitter)));
+        sentence.push_str(&format!(" It was received as a trace ({}), which has no code and no state.", name(emitter)));
     }
     if known.mock {
         sentence.push_str(" Its models were mocked.");
@@ -96,7 +95,7 @@ pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<An
         );
     }
     let head = answer.rows.len() as u64;
-    let outputs = if tree.counts.blocks <= FEW_BLOCKS { outputs(door, id, page)? } else { HashMap::new() };
+    let outputs = if tree.counts.blocks <= MAX_BLOCKS_WITH_OUTPUT { outputs(door, id, page)? } else { HashMap::new() };
     answer.rows.extend(tree.rows.iter().map(|row| {
         let mut shown_row = block_row(row);
         if let Some(output) = row.instance_id.as_ref().and_then(|instance| outputs.get(instance)) {

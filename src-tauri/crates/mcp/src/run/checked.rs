@@ -1,4 +1,4 @@
-//! Recorded runs with the code of today: `verify` and `replay`. Nothing is written, and nothing outside is asked.
+//! Recorded runs with the current code: `verify` and `replay`. Writes nothing and makes no external calls.
 
 use runner::{Cancel, Verdict, VerifyQuery};
 use serde_json::{Value, json};
@@ -10,14 +10,14 @@ use crate::shown::{cut, name, word};
 
 use super::asked::Asked;
 
-/// How much of each side of a difference is shown.
+/// How many bytes of each side of a difference are shown.
 const SIDE: usize = 300;
 
-/// Says which variables are not set that flows read by the settings: they may be all that differs.
+/// Adds a warning about variables in the settings that are not set here, because they alone may cause the differences.
 fn with_unset(mut answer: Answer, names: &[String]) -> Answer {
     if !names.is_empty() {
         let listed = names.iter().map(|one| name(one)).collect::<Vec<_>>().join(", ");
-        let text = format!("not set here: {listed}; a flow that reads such a variable does something else than it did");
+        let text = format!("not set here: {listed}; a flow that reads them behaves differently than recorded");
         answer.row(text, json!({ "unsetVariables": names }));
     }
     answer
@@ -36,7 +36,7 @@ pub(super) fn replay(door: &Door, request: &str, page: Page) -> Result<Answer, R
             return Ok(Answer::new(format!("{} cannot be compared with its recording: {why}.", name(request))));
         }
         let same = match replay.compared {
-            0 => " as far as it came: no block had ended.".to_owned(),
+            0 => " up to its end: no block had ended.".to_owned(),
             count => format!(": {count} blocks are identical."),
         };
         let sentence = format!("{} does what was recorded{same}", name(request));
@@ -68,10 +68,10 @@ pub(super) fn verify(door: &Door, asked: Asked, page: Page) -> Result<Answer, Re
             cancel.cancel();
         }
     })?;
-    let told: Vec<String> =
+    let counts: Vec<String> =
         verified.counts().map(|(count, verdict)| format!("{count} {}", verdict.as_str().replace('_', " "))).collect();
-    let told = if told.is_empty() { "none selected".to_owned() } else { told.join(", ") };
-    let mut answer = Answer::new(format!("{} recorded runs with today's code: {told}.", verified.results.len()));
+    let counts = if counts.is_empty() { "none selected".to_owned() } else { counts.join(", ") };
+    let mut answer = Answer::new(format!("{} recorded runs with today's code: {counts}.", verified.results.len()));
     answer = with_unset(answer, &verified.unset_variables);
     let bad = verified.results.iter().filter(|run| !run.verdict.is_good());
     answer.total = Some((answer.rows.len() + bad.clone().count()) as u64);
@@ -88,9 +88,9 @@ pub(super) fn verify(door: &Door, asked: Asked, page: Page) -> Result<Answer, Re
         let sides =
             if run.recorded.is_some() { format!(" · recorded {recorded} · now {found}") } else { String::new() };
         let verdict = run.verdict.as_str().replace('_', " ");
-        let told_why = run.why.as_deref().map(|why| cut(why, page.bytes_of_value(SIDE)));
+        let cut_why = run.why.as_deref().map(|why| cut(why, page.bytes_of_value(SIDE)));
         let json = json!({ "request": run.request_id, "file": run.file, "verdict": run.verdict, "path": run.path,
-            "field": run.field, "recorded": recorded, "found": found, "why": told_why });
+            "field": run.field, "recorded": recorded, "found": found, "why": cut_why });
         answer.row(format!("{} · {verdict}{at}{field}{sides}{why}", name(&id)), json);
     }
     let first = verified.results.iter().find(|run| run.verdict == Verdict::Differs);

@@ -19,7 +19,7 @@ pub struct Replay {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub why: Option<String>,
     /// If something differs: the variables that the settings name for secrets and that this environment does not have.
-    /// A flow that reads one of them does something else than it did.
+    /// A flow that reads one of them behaves differently than recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unset_variables: Vec<String>,
 }

@@ -198,7 +198,7 @@ pub struct Verified {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub missing: Vec<String>,
     /// If something differs: the variables that the settings name for secrets and that this environment does not have.
-    /// A flow that reads one of them does something else than it did.
+    /// A flow that reads one of them behaves differently than recorded.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unset_variables: Vec<String>,
 }

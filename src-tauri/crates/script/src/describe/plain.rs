@@ -1,7 +1,7 @@
 //! Simple schemas that Rust can check itself, without running JavaScript.
 //!
-//! Must never accept what the schema would refuse. A value that does not fit here may still be valid: then the schema
-//! itself is called.
+//! Must never accept a value that the schema would refuse. A value that does not fit here may still be valid; then the
+//! JavaScript schema decides.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ pub(crate) enum Plain {
     Number,
     String,
     Boolean,
-    /// One of these.
+    /// One of these values.
     One(#[serde(deserialize_with = "engine::json::exact")] Vec<Value>),
-    /// A list of such values.
+    /// A list of values of one shape.
     List(Box<Plain>),
-    /// Any names with such values.
+    /// An object with any names and values of one shape.
     Record(Box<Plain>),
     Or(Vec<Plain>),
     #[serde(untagged)]
@@ -43,7 +43,7 @@ impl Plain {
             | (Plain::Boolean, Value::Bool(_)) => true,
             (Plain::One(values), value) => values.contains(value),
             (Plain::List(element), Value::Array(items)) => items.iter().all(|item| element.fits(item)),
-            // Schemas treat these two names specially, so they are left to the schema itself.
+            // Schemas treat these two names specially, so the JavaScript schema decides.
             (Plain::Record(element), Value::Object(fields)) => fields
                 .iter()
                 .all(|(name, field)| !matches!(name.as_str(), "__proto__" | "constructor") && element.fits(field)),
@@ -71,7 +71,7 @@ mod tests {
 
     use super::*;
 
-    /// Which of the values fit a shape.
+    /// Checks which values fit a shape.
     #[track_caller]
     fn check(shape: Value, fit: &[Value], unfit: &[Value]) {
         let plain: Plain = serde_json::from_value(shape.clone()).expect("a shape");
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn simple_shapes_take_their_own_kind_only() {
+    fn a_simple_shape_accepts_only_its_own_kind() {
         check(json!("any"), &[json!(null), json!([1])], &[]);
         check(json!("number"), &[json!(1), json!(-0.5)], &[json!("1"), json!(null)]);
         check(json!("string"), &[json!("")], &[json!(1)]);
@@ -93,16 +93,16 @@ mod tests {
     }
 
     #[test]
-    fn a_list_with_one_more_entry_is_known_by_the_entry() {
+    fn only_the_new_entry_of_a_list_is_checked() {
         let plain: Plain = serde_json::from_value(json!({"list": "number"})).expect("a shape");
         assert!(plain.fits_entry(&json!(1)));
         assert!(!plain.fits_entry(&json!("1")));
         let other: Plain = serde_json::from_value(json!({"or": ["null", {"list": "number"}]})).expect("a shape");
-        assert!(!other.fits_entry(&json!(1)), "the schema is asked");
+        assert!(!other.fits_entry(&json!(1)), "the JavaScript schema decides");
     }
 
     #[test]
-    fn shapes_of_many_values_look_at_each() {
+    fn shapes_with_several_values_check_each_value() {
         check(json!({"list": "number"}), &[json!([]), json!([1, 2])], &[json!([1, "2"]), json!({})]);
         check(
             json!({"record": "string"}),

@@ -1,8 +1,8 @@
-//! Which attempts' writes to a scope do not count as of an event.
+//! Finds the attempts whose writes to a scope do not count as of an event.
 //!
-//! The rows say when a rollback was recorded. A failure that a resume runs again is recorded as rolled back only with
-//! the attempt that replaces it, and the resume forgot it before: readers count it from the resume on. The rows stay as
-//! they are, so that databases of older versions need no change.
+//! A row says when a rollback was recorded. If a resume runs a failure again, the rollback is recorded only with
+//! the attempt that replaces it, but it already applies from the resume on. Readers correct this, so that databases of
+//! older versions need no migration.
 
 use std::collections::HashMap;
 
@@ -19,9 +19,9 @@ pub(crate) struct AttemptRollback {
     pub(crate) attempt: u32,
 }
 
-/// The attempts whose writes to a scope do not count as of an event. A resume forgets what failed and will run again,
-/// and that is recorded only with the attempt that replaces the failed one, or goes on: so the failed ones are among
-/// these from the first resume on that follows their writes.
+/// The attempts whose writes to a scope do not count as of an event. They include failures that are run again later,
+/// from the first resume after their writes on, although their rollback is recorded only when they are replaced or
+/// continued.
 pub(crate) fn rollbacks(connection: &Connection, scope: i64, as_of: i64) -> Result<Vec<AttemptRollback>, Error> {
     let mut statement = connection
         .prepare_cached("SELECT event, first, path, attempt FROM attempt_rollback WHERE scope = ?1 AND event <= ?2")?;
@@ -39,7 +39,7 @@ fn read_rollback(row: Row<'_>) -> crate::sql::Result<AttemptRollback> {
     Ok(AttemptRollback { event: row.get(0)?, first: row.get(1)?, path: row.get(2)?, attempt: row.get(3)? })
 }
 
-/// The failed attempts that wrote to a scope and were replaced, or went on, after an event.
+/// The failed attempts that wrote to a scope and were replaced or continued after an event.
 fn failures_run_again(connection: &Connection, scope: i64, after: i64) -> Result<Vec<AttemptRollback>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT a.event, a.first, a.path, a.attempt FROM attempt_rollback a JOIN event e ON e.id = a.event
@@ -65,8 +65,8 @@ fn resumes(connection: &Connection, scope: i64) -> Result<Vec<i64>, Error> {
     Ok(found)
 }
 
-/// The first resume after the writes of each attempt that failed and ran again: from it on they do not count.
-pub(crate) fn resumes_that_forget(connection: &Connection, scope: i64) -> Result<impl Iterator<Item = i64>, Error> {
+/// For each attempt that failed and ran again, the first resume after its writes: from it on they do not count.
+pub(crate) fn resumes_that_roll_back(connection: &Connection, scope: i64) -> Result<impl Iterator<Item = i64>, Error> {
     let failed = failures_run_again(connection, scope, 0)?;
     let resumes = if failed.is_empty() { Vec::new() } else { resumes(connection, scope)? };
     Ok(failed.into_iter().filter_map(move |failed| resumes.iter().find(|resume| **resume > failed.first).copied()))
@@ -81,8 +81,8 @@ pub(crate) fn by_attempt(rollbacks: &[AttemptRollback]) -> HashMap<(i64, u32), i
     last
 }
 
-/// Those of the attempts that wrote to a scope, as rollbacks at the event after `as_of`, so that keyframes with their
-/// writes are not used.
+/// The attempts that wrote to a scope, as rollbacks at the event after `as_of`, so that no keyframe with their writes
+/// is used.
 pub(crate) fn to_rollbacks(
     connection: &Connection,
     scope: i64,

@@ -16,7 +16,7 @@ use engine::state::State;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use crate::read::state_rollbacks::{AttemptRollback, by_attempt, resumes_that_forget, rollbacks, to_rollbacks};
+use crate::read::state_rollbacks::{AttemptRollback, by_attempt, resumes_that_roll_back, rollbacks, to_rollbacks};
 use crate::row::attempts::RolledBackAttempt;
 use crate::row::body;
 use crate::row::error::Error;
@@ -212,7 +212,7 @@ pub(crate) fn discontinuities(connection: &Connection, scope: i64, from: i64, to
     ))?;
     let rows = statement.query_map((scope, from, to), |row| row.get(0))?;
     let mut found: BTreeSet<i64> = rows.collect::<Result<_, _>>()?;
-    found.extend(resumes_that_forget(connection, scope)?.filter(|resume| (from..=to).contains(resume)));
+    found.extend(resumes_that_roll_back(connection, scope)?.filter(|resume| (from..=to).contains(resume)));
     Ok(found)
 }
 

@@ -1,10 +1,10 @@
 //! Which writes to shared memory count, given that attempts can be rolled back.
 //!
 //! Shared memory is the state of the scopes of one request: request, sequencers, blocks. Its writes take effect
-//! immediately. When the attempt that made them is rolled back, they do not count from that event on; a state as of an
-//! earlier event still has them, because the request saw them then. Writes of a callback that has returned are kept
-//! even then. What an event means for attempts is [`verdict`](engine::views::attempts::verdict), a pure function of
-//! the event; nothing else may decide it.
+//! immediately. When their attempt is rolled back, they do not count from that event on; a state as of an
+//! earlier event still has them, because the request saw them then. Writes of a returned callback survive the rollback.
+//! Only [`verdict`](engine::views::attempts::verdict), a pure function of an event, decides what an event means for
+//! attempts.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ pub(crate) struct RolledBackAttempt {
     pub(crate) writes: Vec<FirstWrite>,
 }
 
-/// The attempts of a request that had not ended as of an event, cached for views that ask for several scopes.
+/// The attempts of a request that had not ended as of an event, cached for views that read several scopes.
 #[derive(Clone, Debug)]
 pub(crate) struct UnfinishedAttempts {
     pub(crate) request: Arc<str>,
@@ -43,15 +43,15 @@ pub(crate) struct UnfinishedAttempts {
 /// The attempts of one request, with their first writes.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Attempts {
-    /// Those that have begun and not ended.
+    /// Attempts that have begun and not ended.
     open: HashMap<Attempt, Vec<FirstWrite>>,
-    /// Those that failed, without those that are known to have written nothing: a resume may run them again. `None` is
-    /// for one whose writes have not been looked up.
+    /// Failed attempts, which a resume may run again, except those known to have written nothing. `None` if the writes
+    /// have not been looked up.
     failed: HashMap<Attempt, Option<Vec<FirstWrite>>>,
 }
 
 impl Attempts {
-    /// Applies what the next event means for the attempts of its request. Returns the attempts that it rolls back.
+    /// Applies the verdict of the next event to the attempts of its request. Returns the attempts that it rolls back.
     pub(crate) fn apply_verdict(
         &mut self,
         path: Option<&Arc<str>>,
@@ -88,12 +88,12 @@ impl Attempts {
         }
     }
 
-    /// Adds an attempt that failed, whose writes have not been looked up.
+    /// Adds a failed attempt whose writes have not been looked up.
     pub(crate) fn add_failed(&mut self, attempt: Attempt) {
         self.failed.insert(attempt, None);
     }
 
-    /// Sets the first writes of an attempt that failed, if they have not been looked up.
+    /// Sets the first writes of a failed attempt, if they have not been looked up.
     pub(crate) fn look_up_failed(
         &mut self,
         attempt: &Attempt,
@@ -139,9 +139,9 @@ impl Attempts {
              AND e.kind IN ('block_started', 'block_resumed', 'block_finished', 'request_resumed', 'request_finished')
              ORDER BY e.seq",
         )?;
-        // By the numbers of their paths: nearly all attempts of a long request have ended.
+        // Stores path numbers, and reads the paths later only for open attempts, which are few.
         let mut open: HashSet<(i64, u32)> = HashSet::new();
-        // By which event an attempt went on last.
+        // The event with which each attempt was last resumed.
         let mut went_on: HashMap<(i64, u32), i64> = HashMap::new();
         let mut rows = ends.query((request, until))?;
         while let Some(row) = rows.next()? {
@@ -173,7 +173,7 @@ impl Attempts {
              WHERE s.request = ?1 AND e.kind = 'state_changed' AND e.id BETWEEN ?3 AND ?2
              GROUP BY c.scope, e.path, p.text, e.attempt",
         )?;
-        // What an attempt wrote before it went on was rolled back then.
+        // Writes of an attempt from before its last resume were rolled back by it.
         let starts: BTreeSet<i64> = since.values().copied().chain([0]).collect();
         for start in starts {
             let mut rows = writes.query((request, until, start))?;
@@ -188,7 +188,7 @@ impl Attempts {
     }
 }
 
-/// The attempt whose failure a block that begins, or goes on, leaves behind.
+/// The failed attempt that a block replaces or continues when it begins.
 pub(crate) fn replaced((path, attempt): &Attempt, verdict: Verdict) -> Option<Attempt> {
     match verdict {
         Verdict::GoesOn => Some((path.clone(), *attempt)),
@@ -204,7 +204,7 @@ pub(crate) fn has_shared_writes(connection: &Connection, request: i64) -> Result
     Ok(find.exists((request,))?)
 }
 
-/// As [`verdict`](engine::views::attempts::verdict), from a stored body.
+/// [`verdict`](engine::views::attempts::verdict), from a stored body.
 fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Verdict, Error> {
     #[derive(Deserialize)]
     struct Ended {
@@ -215,7 +215,7 @@ fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Ver
     Ok(match kind {
         "block_started" => Verdict::Begins,
         "block_resumed" => Verdict::GoesOn,
-        // How nearly all ends are written, which need not be parsed.
+        // Nearly all ends begin like this and need not be parsed.
         "block_finished" if text.starts_with("{\"outcome\":\"completed\"") => Verdict::Counts,
         "block_finished" => {
             let ended = body::fields::<Ended>(connection, text)?;
@@ -228,9 +228,9 @@ fn stored_verdict(connection: &Connection, kind: &str, text: &str) -> Result<Ver
 /// The events of a callback that has returned, by `seq`.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ReturnedWrites<'a> {
-    /// Those of its last call. Their writes count even if the attempt is rolled back.
+    /// Events of its last call. Their writes count even if the attempt is rolled back.
     pub(crate) kept: &'a [Seq],
-    /// Those of earlier calls. Their writes do not count.
+    /// Events of earlier calls. Their writes do not count.
     pub(crate) superseded: &'a [Seq],
 }
 
@@ -247,7 +247,7 @@ impl ReturnedWrites<'_> {
     }
 }
 
-/// Updates the changes of a callback that has returned: kept or superseded. Deletes keyframes that contain superseded
+/// Marks the changes of a returned callback as kept or superseded. Deletes keyframes that contain superseded
 /// writes. Returns the scopes that had superseded writes.
 pub(crate) fn record_returned_writes(
     connection: &Connection,
@@ -359,7 +359,7 @@ mod tests {
     }
 
     #[test]
-    fn an_attempt_without_effect_is_rolled_back_with_its_first_writes() {
+    fn a_rollback_returns_the_first_write_to_each_scope() {
         let (mut attempts, block) = (Attempts::default(), path("root"));
         attempts.apply_verdict(block.as_ref(), 0, Some(Verdict::Begins));
         for event in [3, 4] {
@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn a_resume_rolls_back_what_did_not_end() {
+    fn a_resume_rolls_back_unfinished_attempts() {
         let mut attempts = Attempts::default();
         for (name, verdict) in [("done", Some(Verdict::Counts)), ("waits", Some(Verdict::RolledBack)), ("cut", None)] {
             let block = path(name);

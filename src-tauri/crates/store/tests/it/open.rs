@@ -1,4 +1,4 @@
-//! Which files are opened, and that every other one stays as it was.
+//! Which files the store opens; it leaves all others unchanged.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,13 +14,13 @@ fn create() -> Options {
     Options { create: true, ..Options::default() }
 }
 
-/// Every file of a folder with its bytes.
+/// The files of a folder, each with its bytes.
 fn contents(folder: &Path) -> BTreeMap<String, Vec<u8>> {
     let entries = fs::read_dir(folder).unwrap().map(Result::unwrap);
     entries.map(|entry| (entry.file_name().into_string().unwrap(), fs::read(entry.path()).unwrap())).collect()
 }
 
-/// Opening is refused, and nothing in the folder changes.
+/// Checks that opening is refused and that nothing in the folder changes.
 fn refused(folder: &Path, file: &str) -> OpenError {
     let before = contents(folder);
     let error = Store::open(folder.join(file), create()).map(drop).unwrap_err();
@@ -29,19 +29,19 @@ fn refused(folder: &Path, file: &str) -> OpenError {
 }
 
 #[test]
-fn a_missing_file_is_made_only_if_asked() {
+fn a_missing_file_is_created_only_if_requested() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("new/deep/log.db");
     assert!(matches!(Store::open(&path, Options::default()), Err(OpenError::Missing { .. })));
     assert!(!folder.path().join("new").exists());
     drop(Store::open(&path, create()).unwrap());
     drop(Store::open(&path, Options::default()).unwrap());
-    // Closing folds the log into the file and leaves nothing beside it.
+    // Closing writes the log into the file and deletes the log.
     assert_eq!(contents(path.parent().unwrap()).into_keys().collect::<Vec<_>>(), ["log.db"]);
 }
 
 #[test]
-fn an_empty_file_is_what_a_crash_leaves_and_is_filled() {
+fn an_empty_file_that_a_crash_left_is_filled() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     fs::write(&path, "").unwrap();
@@ -70,7 +70,7 @@ fn a_database_of_another_program_is_refused_with_its_journals_untouched() {
     let path = folder.path().join("foreign.db");
     let foreign = Connection::open(&path).unwrap();
     foreign.execute_batch("PRAGMA journal_mode = WAL; CREATE TABLE mine (x); INSERT INTO mine VALUES (1)").unwrap();
-    // Still open: its log lies beside it.
+    // Still open, so its log exists.
     assert!(contents(folder.path()).contains_key("foreign.db-wal"));
     assert!(matches!(refused(folder.path(), "foreign.db"), OpenError::Foreign { .. }));
     drop(foreign);
@@ -102,7 +102,7 @@ fn a_read_only_file_is_refused() {
 }
 
 #[test]
-fn a_database_that_somebody_holds_is_locked() {
+fn a_database_held_by_another_process_is_locked() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     drop(Store::open(&path, create()).unwrap());
@@ -113,7 +113,7 @@ fn a_database_that_somebody_holds_is_locked() {
 }
 
 #[test]
-fn processes_that_make_a_database_together_get_the_same_one() {
+fn threads_that_create_a_database_at_once_get_the_same_one() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     std::thread::scope(|scope| {
@@ -129,10 +129,9 @@ fn processes_that_make_a_database_together_get_the_same_one() {
     assert_eq!(store.stats().unwrap().requests, 6);
 }
 
-/// The header of a file that is being made says more pages than are there: one who looked at that moment called
-/// the file damaged.
+/// While a file is created, its header names more pages than exist. A reader must not report such a file as damaged.
 #[test]
-fn who_looks_while_a_database_is_made_finds_none_or_a_whole_one() {
+fn a_reader_finds_no_database_or_a_complete_one_while_it_is_created() {
     let folder = tempfile::tempdir().unwrap();
     for n in 0..40 {
         let path = folder.path().join(format!("{n}.db"));
@@ -163,9 +162,9 @@ fn power_durability_writes_the_same_log() {
     assert_eq!(store.record(&session_scope()).unwrap().version, 0);
 }
 
-/// SQLite does not say that a file changed that it reads as immutable, or that one came to be.
+/// SQLite does not report that an immutable file changed, or that a missing one was created.
 #[test]
-fn what_is_only_read_is_outdated_once_somebody_changed_it() {
+fn a_read_only_database_is_outdated_after_a_change() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     let read = || Options { access: Access::ReadOnly, ..create() };
@@ -174,7 +173,7 @@ fn what_is_only_read_is_outdated_once_somebody_changed_it() {
     let other = Store::open(&path, create()).unwrap();
     assert!(missing.is_outdated());
     Request::begin(&other, "r1").finish();
-    // The log lies there, so SQLite tells of changes.
+    // With a log, SQLite reports changes.
     let beside = Store::open(&path, read()).unwrap();
     beside.changed_elsewhere().unwrap();
     Request::begin(&other, "r2").finish();
@@ -187,7 +186,7 @@ fn what_is_only_read_is_outdated_once_somebody_changed_it() {
     let other = Store::open(&path, create()).unwrap();
     Request::begin(&other, "r3").finish();
     assert!(alone.is_outdated());
-    assert!(!other.is_outdated(), "what is written to is read with its log");
+    assert!(!other.is_outdated(), "a writable database is read with its log");
     drop(other);
     assert!(alone.is_outdated());
     assert_eq!(Store::open(&path, read()).unwrap().stats().unwrap().requests, 3);

@@ -1,7 +1,7 @@
-//! When the events of a recorded request happened that make items and journal entries, for a replay: an item has the
-//! time at which it was added, and a journal entry the id and the time of its first writing.
+//! Recorded times of events, for a replay: an item keeps the time at which it was added, and a journal entry the id and
+//! the time of its first write.
 //!
-//! They are found by attempt, kind and number. Must not order events: only what they say of time is taken.
+//! Times are found by attempt, kind and number. Must not order events: it restores only their times.
 
 use std::cell::RefCell;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -16,13 +16,14 @@ use crate::views::Events;
 use crate::views::items::items_of_request;
 use crate::views::replay_order::ReplayOrder;
 
-/// The attempt of a block and the kind of its event; of a question and its answer, the id in place of the path.
+/// The path and attempt of a block and the kind of its event. For a question and its answer, the question's id replaces
+/// the path.
 type Key = (Arc<str>, u32, Discriminant<EventKind>);
 
 /// The time of one event.
 struct EventTime {
     at: i64,
-    /// The fields of an item or a journal entry that the engine sets and that tell of time.
+    /// The time fields that the engine sets in an item or a journal entry.
     fields: Option<Box<Map<String, Value>>>,
 }
 
@@ -33,12 +34,12 @@ struct Times {
     rest: VecDeque<EventTime>,
 }
 
-/// See the module: the times that the replay has not come to.
+/// The recorded times that the replay has not used yet.
 #[derive(Default)]
 pub(crate) struct EventTimes(RefCell<HashMap<Key, Times>>);
 
 impl EventTimes {
-    /// Reads a log. Events up to `own` are not this request's.
+    /// Reads a log. Events up to `own` belong to the request's origin and are skipped.
     pub(crate) fn of(events: &[Event], order: &ReplayOrder, own: Seq) -> EventTimes {
         let mut times: HashMap<Key, Times> = HashMap::new();
         let mut add = |key: Key, time: EventTime| {
@@ -56,17 +57,17 @@ impl EventTimes {
                 add((id.into(), 0, kind), time(None));
                 continue;
             }
-            let Some(path) = event.path.as_ref().filter(|_| tells_time(&event.kind)) else { continue };
+            let Some(path) = event.path.as_ref().filter(|_| has_visible_time(&event.kind)) else { continue };
             let is_begin = matches!(event.kind, EventKind::BlockStarted { .. });
             if is_begin {
                 began.insert(path);
             }
             let grows = matches!(&event.kind, EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress);
             let place = if !began.contains(&**path) {
-                // The user's message.
+                // An event before any block: the user's message.
                 Some(0)
             } else if (is_begin || grows) && order.goes_on(path, event.attempt) {
-                // The runs of one attempt have one begin, and go on with its items.
+                // All runs of one attempt share its beginning and its items.
                 Some(order.place_of_question(event))
             } else {
                 order.place_to_end(event)
@@ -82,12 +83,12 @@ impl EventTimes {
         EventTimes(RefCell::new(times))
     }
 
-    /// Returns when an event happened that a replay records, and sets the fields of an item that tell of time. `None`
+    /// Returns the recorded time of an event of the replay, and restores the time fields of an item. `None`
     /// if the log has no such event.
     pub(crate) fn restore(&self, path: Option<&Arc<str>>, attempt: u32, kind: &mut EventKind) -> Option<i64> {
         let key = match question_of(kind) {
             Some(id) => (id.into(), 0, discriminant(kind)),
-            None if tells_time(kind) && !matches!(kind, EventKind::JournalAppended { .. }) => {
+            None if has_visible_time(kind) && !matches!(kind, EventKind::JournalAppended { .. }) => {
                 (path.cloned().unwrap_or_default(), attempt, discriminant(kind))
             }
             None => return None,
@@ -109,7 +110,7 @@ impl EventTimes {
         Some(time.at)
     }
 
-    /// Takes the `id` and the `ts` of the next journal entry of an attempt; nothing if the log has none.
+    /// Takes the `id` and the `ts` of the next journal entry of an attempt; empty if the log has none.
     pub(crate) fn next_journal_entry(&self, path: &Arc<str>, attempt: u32) -> Map<String, Value> {
         let kind = discriminant(&EventKind::JournalAppended { entry: Value::Null });
         let time = self.take(&(path.clone(), attempt, kind));
@@ -138,8 +139,8 @@ fn question_of(kind: &EventKind) -> Option<&str> {
     }
 }
 
-/// Returns whether code sees when an event happened: in an item or in the journal.
-fn tells_time(kind: &EventKind) -> bool {
+/// Returns whether a flow can see the time of an event, in an item or in the journal.
+fn has_visible_time(kind: &EventKind) -> bool {
     matches!(
         kind,
         EventKind::BlockStarted { .. }
@@ -153,8 +154,7 @@ fn tells_time(kind: &EventKind) -> bool {
     )
 }
 
-/// Returns the fields of an event that the engine sets and that tell of time: of an item that grows, and of a journal
-/// entry.
+/// Returns the time fields that the engine sets in an event: in a growing item, and in a journal entry.
 fn fields_of(kind: &EventKind) -> Option<Box<Map<String, Value>>> {
     let (all, names): (_, &[&str]) = match kind {
         EventKind::ItemAdded { item } if item.status == ItemStatus::InProgress => (&item.payload, &["startedAt"]),

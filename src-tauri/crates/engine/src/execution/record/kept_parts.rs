@@ -1,7 +1,7 @@
-//! For the replay of a fork: which request each block and callback ran for that the fork takes over.
+//! For the replay of a fork: in which request each reused block and callback originally ran.
 //!
-//! A fork takes them from the log of the request that it was forked from; a replay runs them again, and what they see
-//! of their request and session must be what they saw then.
+//! A fork reuses them from the log of its origin. A replay runs them again, and they must see the same request and
+//! session as in the original run.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::model::event::{Event, EventKind, KeptPart};
 use crate::views::edited_input;
 use crate::views::replay_order::ReplayOrder;
 
-/// What a log keeps of other requests.
+/// The parts of a log that come from other requests.
 #[derive(Default)]
 pub(super) struct KeptParts {
     /// Oldest first.
@@ -22,7 +22,7 @@ pub(super) struct KeptParts {
 }
 
 impl KeptParts {
-    /// Reads them from a log.
+    /// Reads the parts from a log.
     pub(super) fn of(events: &[Event], counting: &ReplayOrder) -> KeptParts {
         let Some(EventKind::RequestStarted { kept, .. }) = events.first().map(|event| &event.kind) else {
             return KeptParts::default();
@@ -30,7 +30,7 @@ impl KeptParts {
         if kept.is_empty() {
             return KeptParts::default();
         }
-        // If the action got another input, nothing before that is taken over.
+        // If the fork changed the action's input, nothing before that edit is reused.
         let edited = edited_input(events).unwrap_or(0);
         let mut found = KeptParts { parts: kept.clone(), ..KeptParts::default() };
         let mut part = 0;
@@ -56,7 +56,7 @@ impl KeptParts {
         found
     }
 
-    /// The part in which a block ended, or a callback of it returned.
+    /// The part in which a block ended, or one of its callbacks returned.
     pub(super) fn part(&self, path: &Arc<str>, attempt: u32, callback: Option<&str>) -> Option<&KeptPart> {
         if self.parts.is_empty() {
             return None;

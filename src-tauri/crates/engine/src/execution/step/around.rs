@@ -1,8 +1,8 @@
-//! Middleware: an author's functions around a block, each of which goes on by `next()` (SEMANTICS §2.13).
+//! Middleware: an author's functions around a block, each of which calls `next()` (SEMANTICS §2.13).
 //!
-//! A layer is a callback of its block (`middleware:<name>`), so its writes and its effects are its block's, and a
-//! resume treats it as one. The engine drives what is inside of it: `next()` only asks for that, and for its result.
-//! What no flow may see (a suspension, an abort, drift) passes by all layers.
+//! A layer is a callback of its block (`middleware:<name>`), so its writes and effects belong to its block, and a
+//! resume treats it as a callback. The engine runs the inner layers and the block; `next()` only requests this and
+//! waits for the result. Suspensions, aborts and drift bypass all layers, because no flow may see them.
 
 use std::cell::{OnceCell, RefCell};
 use std::rc::Rc;
@@ -65,17 +65,17 @@ async fn run_layer(
                     let given = given.get_or_init(|| edited_input(cx, block, edited).unwrap_or_else(|| input.clone()));
                     work = run(cx, block, at + 1, given).fuse();
                 }
-                inside.tell(waiting);
+                inside.answer(waiting);
             }
         }
     };
-    // A layer that did not wait for its block has not ended before it.
+    // A layer that did not wait for its block still ends after it.
     if is_begun && inside.result.borrow().is_none() {
         inside.end(work.await)?;
     }
     let result = inside.result.take();
     match (returned.and_then(Returned::into_data), result) {
-        // What comes back as it went in is still what the log has, and where it came from.
+        // An unchanged output keeps its origin.
         (Ok(output), Some(Ok(value))) if value.data == output => Ok(value),
         (Err(error), Some(Err(inner))) if error.name == inner.name && error.message == inner.message => Err(inner),
         (Ok(output), _) => Ok(StepValue::new(output)),
@@ -83,8 +83,8 @@ async fn run_layer(
     }
 }
 
-/// Records the input that a layer gave in place of the block's. Only the layer that asks a person gives one: the
-/// block's schema has parsed the answer.
+/// Records the input that a layer passed instead of the block's. Only the approval layer passes one: the
+/// block's schema has parsed the person's answer.
 fn edited_input(cx: &Context, block: &Block, edited: Option<Data>) -> Option<StepValue> {
     let mut input = StepValue::new(edited?);
     if let Some(schema) = block.input_schema.as_ref().filter(|_| cx.run.parses_once && block.connect_input.is_none()) {
@@ -95,8 +95,8 @@ fn edited_input(cx: &Context, block: &Block, edited: Option<Data>) -> Option<Ste
     Some(input)
 }
 
-/// Lets a call see what was committed inside of it. Writes of its own that do not fit any more stay as they are: its
-/// commit finds that, and it is called again.
+/// Shows a call the commits of its inner block. Its own conflicting writes stay: its commit then detects the conflict,
+/// and it is called again.
 fn see_newest(cx: &Context, call: &CallbackCall) {
     for (scope, from) in call.transaction.versions() {
         let Ok(record) = cx.run.log.record(&scope) else { continue };
@@ -110,7 +110,7 @@ fn see_newest(cx: &Context, call: &CallbackCall) {
     }
 }
 
-/// What is inside a layer: its result, and who waits for it.
+/// The result of the inner block, and the callers of `next()` that wait for it.
 #[derive(Default)]
 struct Inside {
     result: RefCell<Option<Result<StepValue, FlowError>>>,
@@ -118,15 +118,15 @@ struct Inside {
 }
 
 impl Inside {
-    fn tell(&self, waiting: Waiting) {
+    fn answer(&self, waiting: Waiting) {
         match &*self.result.borrow() {
-            // Who is gone does not hear.
+            // Receiver dropped; ignore the send error.
             Some(result) => drop(waiting.send(data(result))),
             None => self.waiting.borrow_mut().push(waiting),
         }
     }
 
-    /// Keeps the result, unless no flow may see it.
+    /// Stores the result and sends it to all waiting callers. Returns an error that no flow may see.
     fn end(&self, result: Result<StepValue, FlowError>) -> Result<(), FlowError> {
         match result {
             Err(error) if error.is_uncatchable() => Err(error),

@@ -26,7 +26,7 @@ const MAX_SPELLS: usize = 2_000_000;
 struct Cached {
     /// All that it depends on.
     of: String,
-    /// Absent if a replay of the request does something else than it did.
+    /// Absent if a replay of the request behaves differently than recorded.
     coverage: Option<RecordedCoverage>,
 }
 

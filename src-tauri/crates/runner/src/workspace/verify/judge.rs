@@ -20,14 +20,14 @@ use crate::run::replay::comparison::{Difference, Expectation, Unacceptable};
 use crate::run::replay::{ReplayInput, ReplayedCode, Watch, replay};
 use crate::views::{Json, RequestRow, Verdict, VerifiedRun};
 
-/// A verdict, and what follows from accepting it.
+/// A verdict, and the expectation to store if it is accepted.
 pub(super) struct Judged {
     pub(super) run: VerifiedRun,
-    /// What the run is expected to do if what differs is accepted; `None` if it cannot be accepted.
+    /// The expected behaviour after accepting the differences; `None` if they cannot be accepted.
     pub(super) accepted: Option<Expectation>,
-    /// Why it cannot be accepted.
+    /// Why the differences cannot be accepted.
     pub(super) unacceptable: Option<Unacceptable>,
-    /// The file that it was read from.
+    /// The file from which the run was read.
     pub(super) source: Option<Source>,
 }
 
@@ -39,7 +39,7 @@ impl Judged {
 }
 
 impl VerifiedRun {
-    /// A verdict on a request, without more.
+    /// A verdict on a request, without details.
     pub(super) fn of(row: &RequestRow, verdict: Verdict) -> VerifiedRun {
         VerifiedRun {
             request_id: Some(row.id.clone()),
@@ -68,10 +68,10 @@ fn empty(verdict: Verdict) -> VerifiedRun {
     }
 }
 
-/// The verdict on what could not be run.
+/// The verdict on a run that could not be replayed.
 pub(super) fn failed(fault: &Fault) -> VerifiedRun {
     let verdict = match fault {
-        // The flow, or its action, is gone.
+        // The flow or its action no longer exists.
         Fault::NotLoaded { .. } | Fault::NotFound { .. } => Verdict::DoesNotLoad,
         _ => Verdict::NotComparable,
     };
@@ -79,13 +79,13 @@ pub(super) fn failed(fault: &Fault) -> VerifiedRun {
 }
 
 impl Workspace {
-    /// Replays a request of this database with a flow. `None` if it was cancelled meanwhile.
+    /// Replays a request of this database with a flow. `None` if the replay was cancelled.
     pub(super) fn judge(&self, request: &str, flow: &Arc<LoadedFlow>, cancel: &Cancel) -> Option<Judged> {
         let judged = self.expectation_of(request).and_then(|expected| self.compared(request, flow, expected, cancel));
         judged.unwrap_or_else(|fault| Some(Judged::settled(failed(&fault))))
     }
 
-    /// What a request is expected to do where that is not what its log says.
+    /// The accepted behaviour of a request where it differs from its log.
     pub(super) fn expectation_of(&self, request: &str) -> Result<Expectation, Fault> {
         let stored = self.store.expectation(request).map_err(Fault::internal)?;
         stored.map_or_else(|| Ok(Expectation::default()), |stored| Expectation::read(stored).map_err(Fault::internal))
@@ -99,18 +99,18 @@ impl Workspace {
         cancel: &Cancel,
     ) -> Result<Option<Judged>, Fault> {
         let (row, events) = self.whole_log_of(request).map_err(|fault| match fault {
-            // Somebody has deleted it meanwhile: that is no matter of its flow.
+            // The request was deleted meanwhile; not an error of its flow.
             Fault::NotFound { message } => Fault::refused(message),
             other => other,
         })?;
         if is_running(&row) {
-            return Err(Fault::refused("it is still running: verify it when it has ended"));
+            return Err(Fault::refused("the request is still running: verify it when it has ended"));
         }
         let input = self.replay_input(&row, events, ReplayedCode::Loaded(flow.clone()))?;
         let watch = Watch { cancel: cancel.clone(), progress: None };
         let compared = match replay(&self.dir, ReplayInput { expectation, watch, ..input }) {
             Ok(replayed) if replayed.is_cancelled => return Ok(None),
-            // Code that was ended while it was loaded fails.
+            // Cancelling while the code loads causes an error.
             Err(_) if cancel.is_cancelled() => return Ok(None),
             replayed => replayed?.result,
         };
@@ -123,8 +123,7 @@ impl Workspace {
         Ok(Some(Judged { run, accepted, unacceptable, source: None }))
     }
 
-    /// Replays the run in a file, in a database of its own that is gone afterwards. `None` if it was cancelled: a large
-    /// file takes long to read.
+    /// Replays the run in a file, in a temporary database. `None` if it was cancelled, also while reading the file.
     pub(super) fn judge_file(&self, file: &Path, find: impl FindFlow, cancel: &Cancel) -> Option<Judged> {
         let mut judged = match RunFile::read(file, &self.config.limits, cancel) {
             Ok(None) => return None,
@@ -137,7 +136,7 @@ impl Workspace {
                 };
                 Judged { run: VerifiedRun { request_id, flow, action, ..judged.run }, ..judged }
             }
-            // What cannot be read is no matter of flows.
+            // An unreadable file is not an error of its flow.
             Err(fault) => Judged::settled(VerifiedRun { verdict: Verdict::NotComparable, ..failed(&fault) }),
         };
         judged.run.file = Some(file.display().to_string());
@@ -147,13 +146,13 @@ impl Workspace {
     fn compared_file(&self, read: RunFile, find: impl FindFlow, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
         let RunFile { label, pieces, expectation, lines, source } = read;
         let flow = match find(&label.flow) {
-            // The flow was not loaded to its end.
+            // Cancelled before the flow was loaded.
             Err(_) if cancel.is_cancelled() => return Ok(None),
             found => found?,
         };
         let folder = Scratch::new().map_err(Fault::internal)?;
         let apart = self.apart(folder.path())?;
-        // From here on its events are in the database, and not in memory twice.
+        // Moves the events from memory to the database.
         apart.take_in(pieces, &lines, &source)?;
         drop(lines);
         if cancel.is_cancelled() {
@@ -163,7 +162,7 @@ impl Workspace {
         Ok(judged.map(|judged| Judged { source: Some(source), ..judged }))
     }
 
-    /// This workspace with a database of its own in a folder.
+    /// This workspace with its own database in a folder.
     fn apart(&self, folder: &Path) -> Result<Arc<Workspace>, Fault> {
         Workspace::open(OpenOptions {
             dir: self.dir.clone(),
@@ -182,7 +181,7 @@ fn differing(first: Difference) -> VerifiedRun {
     let limit = limit_that_ended(&found);
     let FirstPlace { place, recorded, found } = first_place(&recorded, &found);
     let verdict = if is_asked { Verdict::AsksNew } else { Verdict::Differs };
-    let asks = "it asks for something that was not recorded: only a live run can tell what it does then";
+    let asks = "it makes a call that was not recorded: only a live run can show the result";
     VerifiedRun {
         path: Some(divergence.path),
         seq: Some(divergence.seq),
@@ -195,7 +194,7 @@ fn differing(first: Difference) -> VerifiedRun {
     }
 }
 
-/// The limit that ended a block, by its error, which may be told beside other fields.
+/// The message of the limit that ended a block, from its error, which may be one of several fields.
 fn limit_that_ended(found: &Value) -> Option<String> {
     let error = found.get("error").unwrap_or(found);
     (error["code"] == "limit_exceeded").then(|| error["message"].as_str().unwrap_or_default().to_owned())

@@ -1,8 +1,8 @@
-//! JSON pointers: to a value, to the n-th value in the order of its JSON, and how far one leads that leads nowhere.
+//! JSON pointers: finds the value at a pointer, the pointer of the n-th value, and the valid part of a wrong pointer.
 
 use serde_json::Value;
 
-/// A pointer that leads nowhere: as far as it leads.
+/// The valid part of a pointer without a value, and the value there.
 pub(super) struct Missing<'v> {
     pub(super) known: String,
     pub(super) there: &'v Value,
@@ -25,25 +25,25 @@ pub(super) fn find<'v>(value: &'v Value, pointer: &str) -> Result<&'v Value, Mis
     Ok(here)
 }
 
-/// The names and numbers of a pointer.
+/// The unescaped segments of a pointer.
 pub(super) fn segments(pointer: &str) -> Vec<String> {
     let all = pointer.split('/').skip(1);
     all.map(|segment| segment.replace("~1", "/").replace("~0", "~")).collect()
 }
 
-/// Adds a name or a number to a pointer.
+/// Adds a segment to a pointer, escaped.
 pub(super) fn push(pointer: &mut String, segment: &str) {
     pointer.push('/');
     pointer.push_str(&segment.replace('~', "~0").replace('/', "~1"));
 }
 
-/// A place in a list: digits without a leading zero.
+/// A list index: digits without a leading zero.
 fn index(segment: &str) -> Option<usize> {
     let is_plain = segment == "0" || !segment.starts_with('0');
     segment.parse().ok().filter(|_| is_plain && segment.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
-/// The pointer to the value with a number, in the order of the JSON, from 0.
+/// The pointer to the value with number `node`, counted from 0 in the order of the JSON text.
 pub(super) fn of_node(value: &Value, node: u32) -> Option<String> {
     let mut pointer = String::new();
     walk(value, &mut 0, node, &mut pointer).then_some(pointer)
@@ -70,7 +70,7 @@ fn walk(value: &Value, next: &mut u32, wanted: u32, pointer: &mut String) -> boo
     }
 }
 
-/// What a value is, in words.
+/// Describes the kind and size of a value.
 pub(super) fn described(value: &Value) -> String {
     let counted = |many: usize, one: &str| format!("{many} {one}{}", if many == 1 { "" } else { "s" });
     match value {
@@ -106,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pointer_that_leads_nowhere_says_how_far_it_leads() {
+    fn a_wrong_pointer_returns_its_valid_part() {
         let value = json!({ "a": [1, { "b": "x" }] });
         let cases = [("/a/2", "/a", "a list of 2 entries"), ("/a/1/b/c", "/a/1/b", "a text of 1 byte")];
         for (pointer, known, there) in cases {

@@ -1,6 +1,7 @@
-//! What an expression of a question may be: one that waits for nothing and changes nothing but what it made itself.
+//! Checks the expression of a query: it must not wait, and may change only values that it created itself.
 //!
-//! What only a run can tell (a getter that writes, a method of the author's that changes its object) is not found here.
+//! It does not find side effects that only a run can show: a getter that writes, an author's method that changes its
+//! object.
 
 use oxc::allocator::Allocator;
 use oxc::ast::ast::{
@@ -16,7 +17,7 @@ use oxc::syntax::reference::ReferenceId;
 
 use crate::bundle::built_ins::globals_used;
 
-/// The methods that change what they are called on, and what gives the same without.
+/// Methods that change the value they are called on, and an alternative for each.
 const CHANGING: [(&str, &str); 11] = [
     ("push", "[...it, value]"),
     ("pop", "it.at(-1)"),
@@ -27,8 +28,8 @@ const CHANGING: [(&str, &str); 11] = [
     ("reverse", "it.toReversed()"),
     ("fill", "[...it].fill(…)"),
     ("copyWithin", "[...it].copyWithin(…)"),
-    ("clear", "a copy of it that is empty"),
-    ("next", "what does not go on"),
+    ("clear", "an empty copy"),
+    ("next", "an expression that does not advance it"),
 ];
 
 /// The functions of `Object` and `Reflect` that change their first argument.
@@ -47,13 +48,13 @@ const CHANGING_FIRST: [&str; 9] = [
 /// An expression that does not parse.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongExpression {
-    /// Why.
+    /// What is wrong.
     pub message: String,
-    /// Where in its text, from 1.
+    /// The column in the expression, from 1.
     pub column: u32,
 }
 
-/// Checks an expression of a question, and returns the names that it takes from its scope.
+/// Checks the expression of a query, and returns the names that it takes from its scope.
 pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpression> {
     let wrong = |message: &str, column: u32| WrongExpression { message: message.to_owned(), column };
     if let Err(found) = crate::bundle::nesting::check(text) {
@@ -77,19 +78,19 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             }
             let body = &parsed.program.body[..];
             if let Some(at) = first_of(body).and_then(|first| closed_early(first, whole.len())) {
-                return Err(wrong("has a syntax error: a bracket is closed that is not opened", column(at)));
+                return Err(wrong("has a syntax error: a closing bracket without an opening one", column(at)));
             }
             let [Statement::ExpressionStatement(it)] = body else {
-                return Err(wrong("has a syntax error: write one expression, and no statement", 1));
+                return Err(wrong("has a syntax error: write one expression, not a statement", 1));
             };
             // The brackets may also be those of an arrow function's parameters.
             if !matches!(it.expression, Expression::ParenthesizedExpression(_)) {
-                return Err(wrong("has a syntax error: a bracket is closed that is not opened", 1));
+                return Err(wrong("has a syntax error: a closing bracket without an opening one", 1));
             }
             let mut waits = Waits::default();
             waits.visit_expression(&it.expression);
             if let Some(at) = waits.at {
-                return Err(wrong("cannot wait: an expression has no await and no yield of its own", column(at)));
+                return Err(wrong("cannot wait: await and yield are not allowed in an expression", column(at)));
             }
             let scoping = SemanticBuilder::new().build(&parsed.program).semantic.into_scoping();
             let mut writes = Writes { scoping: &scoping, file, found: None };
@@ -97,7 +98,7 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             if let Some((at, what)) = writes.found {
                 return Err(wrong(&what, column(at)));
             }
-            // A type has no value while the flow runs, and an import of nothing else does not stay in the bundle.
+            // Types have no value at run time, and the bundle does not contain imports of types only.
             let is_value = |found: &[ReferenceId]| found.iter().any(|id| scoping.get_reference(*id).flags().is_value());
             let names = scoping.root_unresolved_references().iter().filter(|(_, found)| is_value(found));
             Ok(names.map(|(name, _)| name.to_string()).collect())
@@ -117,7 +118,7 @@ pub(crate) fn globals(text: &str) -> Vec<&'static str> {
     globals_used(&names.chain([text.to_owned()]).collect::<String>())
 }
 
-/// The expression that a text begins with.
+/// The expression at the beginning of a program.
 fn first_of<'a, 'b>(body: &'b [Statement<'a>]) -> Option<&'b Expression<'a>> {
     match body.first()? {
         Statement::ExpressionStatement(first) => Some(&first.expression),
@@ -125,7 +126,7 @@ fn first_of<'a, 'b>(body: &'b [Statement<'a>]) -> Option<&'b Expression<'a>> {
     }
 }
 
-/// Where the bracket that was put before an expression is closed, if that is before the end.
+/// The offset at which the added opening bracket is closed, if that is before the end.
 fn closed_early(expression: &Expression<'_>, end: usize) -> Option<u32> {
     let mut leftmost = Leftmost(None);
     leftmost.visit_expression(expression);
@@ -133,7 +134,7 @@ fn closed_early(expression: &Expression<'_>, end: usize) -> Option<u32> {
     (span.start == 0 && (span.end as usize) < end).then(|| span.end - 1)
 }
 
-/// Finds the brackets that an expression begins with: of several the outermost.
+/// Finds the outermost brackets at the beginning of an expression.
 struct Leftmost(Option<Span>);
 
 impl<'a> Visit<'a> for Leftmost {
@@ -144,7 +145,7 @@ impl<'a> Visit<'a> for Leftmost {
     }
 }
 
-/// Finds what waits, outside of functions.
+/// Finds an `await` outside functions.
 #[derive(Default)]
 struct Waits {
     at: Option<u32>,
@@ -161,11 +162,11 @@ impl<'a> Visit<'a> for Waits {
     }
 }
 
-/// Finds what changes something that an expression did not make.
+/// Finds changes of values that the expression did not create.
 struct Writes<'s> {
     scoping: &'s Scoping,
     file: &'s str,
-    /// Where, and what it does there.
+    /// The offset and description of the first change.
     found: Option<(u32, String)>,
 }
 
@@ -176,7 +177,7 @@ impl Writes<'_> {
             other => other.as_member_expression().and_then(|member| root_of(member.object())),
         };
         if !root.is_some_and(|name| self.is_own(name)) {
-            self.tell(target.span().start, "writes to what is not its own");
+            self.refuse(target.span().start, "writes to a variable or object that it did not create");
         }
     }
 
@@ -184,16 +185,16 @@ impl Writes<'_> {
         name.reference_id.get().is_some_and(|id| self.scoping.get_reference(id).symbol_id().is_some())
     }
 
-    fn tell(&mut self, at: u32, what: &str) {
+    fn refuse(&mut self, at: u32, what: &str) {
         self.found.get_or_insert_with(|| (at, format!("cannot change anything: it {what}")));
     }
 
     fn check_import(&mut self, at: u32) {
-        let what = "cannot import: an expression has what its statement has in scope";
+        let what = "cannot import: an expression can use only what its statement has in scope";
         self.found.get_or_insert_with(|| (at, what.to_owned()));
     }
 
-    /// `[].push.call(items, one)`: a method that changes what it is called on, called on what is there for others.
+    /// Refuses `[].push.call(items, one)`: a changing method that is called on a shared value.
     fn check_called_on(&mut self, it: &CallExpression<'_>) {
         let Some(member) = it.callee.get_inner_expression().as_member_expression() else { return };
         if !member.static_property_name().is_some_and(|name| ["call", "apply", "bind"].contains(&name)) {
@@ -205,18 +206,18 @@ impl Writes<'_> {
         if let Some((_, instead)) = CHANGING.iter().find(|(changing, _)| *changing == name)
             && changed.is_some_and(|changed| self.is_shared(changed))
         {
-            self.tell(it.span.start, &format!("calls {name}, which changes what it is called on; write {instead}"));
+            self.refuse(it.span.start, &format!("calls {name}, which changes its object; write {instead}"));
         }
     }
 
-    /// `eval("sum = 1")` has the names of the statement: its text must only look, as the expression.
+    /// Checks the text of `eval("sum = 1")` as an expression, because it has the scope of the statement.
     fn check_eval(&mut self, it: &CallExpression<'_>) {
         let name = match it.callee.get_inner_expression() {
             Expression::Identifier(name) if !self.is_own(name) => name.name.as_str(),
             _ => return,
         };
         if name == "Function" {
-            return self.tell(it.span.start, "makes a function of a text; write the function");
+            return self.refuse(it.span.start, "creates a function from a string; write the function");
         }
         if name != "eval" {
             return;
@@ -224,7 +225,9 @@ impl Writes<'_> {
         let text = match it.arguments.first().and_then(Argument::as_expression) {
             None => return,
             Some(Expression::StringLiteral(text)) => text.value.to_string(),
-            Some(_) => return self.tell(it.span.start, "runs a text that is not known before; write the expression"),
+            Some(_) => {
+                return self.refuse(it.span.start, "runs code that is not a string literal; write the expression");
+            }
         };
         if let Err(wrong) = check_expression(&text, self.file) {
             let message = format!("cannot run `{text}`: it {}", wrong.message);
@@ -232,13 +235,13 @@ impl Writes<'_> {
         }
     }
 
-    /// Whether something is there for others, too: a name, and what hangs on it.
+    /// Whether an expression refers to a shared value: a name of the scope, `this`, or a property of these.
     fn is_shared(&self, expression: &Expression<'_>) -> bool {
         is_of_this(expression) || root_of(expression).is_some_and(|root| !self.is_own(root))
     }
 }
 
-/// Whether an expression calls something that may change what others have, and so must be watched.
+/// Whether an expression calls code, which may change shared values and so must be watched.
 pub(crate) fn calls(text: &str, file: &str) -> bool {
     let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
     crate::bundle::parsed::parsed_as(&format!("({text}\n)"), kind, |program| {
@@ -292,15 +295,15 @@ impl<'a> Visit<'a> for Writes<'_> {
         if it.operator.as_str() == "delete"
             && target.is_some_and(|member| !root_of(member.object()).is_some_and(|name| self.is_own(name)))
         {
-            self.tell(it.span.start, "writes to what is not its own");
+            self.refuse(it.span.start, "writes to a variable or object that it did not create");
         }
         walk::walk_unary_expression(self, it);
     }
 
-    /// `{ counter }` on the left of a write.
+    /// Checks `{ counter }` on the left side of an assignment.
     fn visit_assignment_target_property_identifier(&mut self, it: &AssignmentTargetPropertyIdentifier<'a>) {
         if !self.is_own(&it.binding) {
-            self.tell(it.span.start, "writes to what is not its own");
+            self.refuse(it.span.start, "writes to a variable or object that it did not create");
         }
         walk::walk_assignment_target_property_identifier(self, it);
     }
@@ -309,7 +312,7 @@ impl<'a> Visit<'a> for Writes<'_> {
         self.check_import(it.span.start);
     }
 
-    /// What a call gave may be new; a name, and what hangs on it, is there for others, too.
+    /// Refuses changing calls on names and their properties, which are shared; the result of a call may be new.
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
         let callee = it.callee.get_inner_expression();
         if let Expression::Identifier(name) = callee
@@ -326,14 +329,14 @@ impl<'a> Visit<'a> for Writes<'_> {
             && let Some(changed) = it.arguments.first().and_then(Argument::as_expression)
             && self.is_shared(changed)
         {
-            self.tell(it.span.start, &format!("calls {}.{name}, which changes what it is given", of.name));
+            self.refuse(it.span.start, &format!("calls {}.{name}, which changes its argument", of.name));
         }
         if let Some(member) = it.callee.get_inner_expression().as_member_expression()
             && let Some(name) = member.static_property_name()
             && let Some((_, instead)) = CHANGING.iter().find(|(changing, _)| *changing == name)
             && self.is_shared(member.object())
         {
-            self.tell(it.span.start, &format!("calls {name}, which changes what it is called on; write {instead}"));
+            self.refuse(it.span.start, &format!("calls {name}, which changes its object; write {instead}"));
         }
         self.check_called_on(it);
         self.check_eval(it);
@@ -345,7 +348,7 @@ impl<'a> Visit<'a> for Writes<'_> {
             && name.name == "Function"
             && !self.is_own(name)
         {
-            self.tell(it.span.start, "makes a function of a text; write the function");
+            self.refuse(it.span.start, "creates a function from a string; write the function");
         }
         walk::walk_new_expression(self, it);
     }

@@ -1,8 +1,9 @@
-//! Calls of the clock and of chance that the bundler left out of the code that ran, because nothing uses their results.
+//! Finds calls of the clock and of random values that the bundler removed from the recorded code, because their results
+//! are unused.
 //!
-//! A probe may use such a result, so code with probes would make the call, take the value that was recorded for the
-//! next one, and go another way. The source map of the code that ran has no place for a call that was left out. Must
-//! not know what a question is.
+//! A probe may use such a result. Code with probes would then make the call, consume the value recorded for the
+//! next call, and diverge. The source map of the recorded code has no position for a removed call. Must
+//! not depend on queries.
 
 use std::collections::{HashMap, HashSet};
 
@@ -20,15 +21,15 @@ use sourcemap::SourceMap;
 use crate::bundle::lines::Lines;
 use crate::bundle::parsed::parsed;
 
-/// Replaces a number that was not drawn.
+/// Replaces a call that returns a number.
 const NUMBER: &str = "NaN";
 
-/// The places of an author's files that the code that ran has: lines and columns from 0, in order.
+/// The positions in an author's files that the recorded code contains: lines and columns from 0, in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RanPlaces(HashMap<String, Vec<(u32, u32)>>);
 
 impl RanPlaces {
-    /// Reads them from the source map of the code that ran. Without a readable map there are none.
+    /// Reads the positions from the source map of the recorded code. Without a readable map there are none.
     pub(crate) fn of(map: &str) -> RanPlaces {
         let mut places: HashMap<String, Vec<(u32, u32)>> = HashMap::new();
         let map = SourceMap::from_slice(map.as_bytes()).ok();
@@ -43,8 +44,7 @@ impl RanPlaces {
         RanPlaces(places)
     }
 
-    /// The calls of a file that were left out, in order: their bytes, and their replacements. None is inside
-    /// of another.
+    /// The removed calls of a file, in order: their spans and their replacements. Nested calls are not listed.
     pub(crate) fn left_out(&self, file: &str, text: &str) -> Vec<(Span, &'static str)> {
         let Some(places) = self.0.get(file).filter(|_| text.contains("Math") || text.contains("Date")) else {
             return Vec::new();
@@ -67,7 +67,7 @@ impl RanPlaces {
                 Callee::Outside { part, instead } => (!ran.has_call(part), instead),
                 Callee::Own(symbol) => (draws.contains(&symbol) && !ran.has_call(call.span), NUMBER),
             };
-            // Nothing runs a function that was left out as a whole, but an expression of a question may call it.
+            // A function that was removed completely never ran, but a query's expression may call it.
             if is_left_out && ran.has_any(functions[call.function].span) {
                 found.push((call.span, instead));
             }
@@ -83,12 +83,12 @@ impl RanPlaces {
     }
 }
 
-/// A file's text, and the places of it that the code that ran has.
+/// A file's text, and the positions in it that the recorded code contains.
 struct Ran<'t> {
     text: &'t str,
     lines: &'t Lines,
     places: &'t [(u32, u32)],
-    /// Where expressions begin that are parted by commas.
+    /// The offsets of comma expressions.
     sequences: HashSet<u32>,
 }
 
@@ -97,13 +97,13 @@ impl Ran<'_> {
         self.count(span) > 0
     }
 
-    /// Whether it has a call. Of several expressions that are parted by commas, what is left has a place where the
-    /// first one began, and a call that was kept has two: its function, and its brackets.
+    /// Whether the recorded code contains a call. What remains of a comma expression has a position at its
+    /// beginning, so a kept call there has two: its function, and its brackets.
     fn has_call(&self, part: Span) -> bool {
         self.count(part) > usize::from(self.sequences.contains(&part.start))
     }
 
-    /// How many places of a part it has.
+    /// How many positions of a span the recorded code contains.
     fn count(&self, span: Span) -> usize {
         let (start, end) = (self.lines.place(self.text, span.start), self.lines.place(self.text, span.end));
         let from = self.places.partition_point(|place| *place < start);
@@ -114,11 +114,11 @@ impl Ran<'_> {
 /// A function, or the file.
 struct Around {
     span: Span,
-    /// What it is called by.
+    /// The symbol by which it is called.
     symbol: Option<SymbolId>,
 }
 
-/// A call that the bundler may leave out.
+/// A call that the bundler may remove.
 struct Call {
     span: Span,
     /// The function around it.
@@ -128,14 +128,14 @@ struct Call {
 
 #[derive(Clone, Copy)]
 enum Callee {
-    /// The clock or chance: which part of the call has a place in the source map if the bundler kept the call, and what
-    /// replaces the call if not. The map has the name of a function, and of a construction only where it begins.
+    /// The clock or a random value. `part` has a position in the source map if the bundler kept the call: the name of a
+    /// function, or the beginning of a `new` expression. `instead` replaces a removed call.
     Outside { part: Span, instead: &'static str },
     /// A function of the file.
     Own(SymbolId),
 }
 
-/// The functions that draw a value themselves or through others of the file.
+/// The functions that read the clock or a random value, themselves or through other functions of the file.
 fn drawing(functions: &[Around], calls: &[Call]) -> HashSet<SymbolId> {
     let mut callers: HashMap<SymbolId, Vec<SymbolId>> = HashMap::new();
     let (mut draws, mut open): (HashSet<SymbolId>, Vec<SymbolId>) = (HashSet::new(), Vec::new());
@@ -163,7 +163,7 @@ struct Reader<'s> {
     /// The functions that enclose the current node, by their numbers: the file first.
     open: Vec<usize>,
     calls: Vec<Call>,
-    /// Where expressions begin that are parted by commas.
+    /// The offsets of comma expressions.
     sequences: HashSet<u32>,
 }
 

@@ -1,5 +1,5 @@
-//! The executions of blocks and hooks. Each attempt follows the one before it, and what an execution does stands
-//! between its begin and its end.
+//! Checks the executions of blocks and hooks: attempts are numbered in order, and the events of an execution are
+//! between its start and its end.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,17 +17,17 @@ pub(super) struct Executions {
 /// The attempts at one path.
 struct Attempts {
     newest: u32,
-    /// Those that have begun and not ended.
+    /// Attempts that have started and not ended.
     open: Vec<u32>,
 }
 
 impl Executions {
-    /// The newest attempt at a path; `None` if no earlier line begins one.
+    /// The newest attempt at a path; `None` if no earlier line starts one.
     pub(super) fn newest(&self, path: &str) -> Option<u32> {
         self.blocks.get(path).map(|known| known.newest)
     }
 
-    /// Checks an event against the executions before it, and reads it.
+    /// Checks an event against the earlier executions, and records it.
     pub(super) fn event(&mut self, event: &Event) -> Result<(), String> {
         let Some(path) = &event.path else { return Ok(()) };
         let attempt = event.attempt;
@@ -49,7 +49,7 @@ impl Executions {
                 }
                 _ => Err(format!("no earlier line starts attempt {attempt} of block {path}, which this line resumes")),
             },
-            // Also recorded after the block has ended: its timers may fire later.
+            // These may be recorded after the block has ended, because its timers may fire later.
             EventKind::EffectStarted { effect: EffectKind::Sleep, .. }
             | EventKind::EffectFinished { effect: EffectKind::Sleep, .. }
             | EventKind::ItemAdded { .. }
@@ -66,7 +66,7 @@ impl Executions {
     fn begin(&mut self, path: &Arc<str>, attempt: u32) -> Result<(), String> {
         let expected = self.newest(path).map_or(0, |newest| newest + 1);
         if attempt != expected {
-            return Err(format!("\"attempt\" is {attempt}: this line begins attempt {expected} of block {path}"));
+            return Err(format!("\"attempt\" is {attempt}: this line must start attempt {expected} of block {path}"));
         }
         let known = self.blocks.entry(path.clone()).or_insert(Attempts { newest: 0, open: Vec::new() });
         known.newest = attempt;
@@ -74,17 +74,19 @@ impl Executions {
         Ok(())
     }
 
-    /// Checks that an execution has begun and not ended.
+    /// Checks that an execution has started and not ended.
     fn inside(&mut self, (path, attempt): (&Arc<str>, u32), is_end: bool) -> Result<(), String> {
-        // Whether a block has begun at all is another rule.
+        // Another rule checks that the block has started at all.
         let Some(known) = self.blocks.get_mut(path) else { return Ok(()) };
         let Some(at) = known.open.iter().position(|open| *open == attempt) else {
             let open: Vec<String> = known.open.iter().map(ToString::to_string).collect();
             return Err(match open.as_slice() {
                 [] => {
-                    format!("block {path} has ended in an earlier line, and this is an event of its attempt {attempt}")
+                    format!(
+                        "block {path} has ended in an earlier line: this event of its attempt {attempt} is too late"
+                    )
                 }
-                open => format!("\"attempt\" is {attempt}, and of block {path} attempt {} runs", open.join(", ")),
+                open => format!("\"attempt\" is {attempt}, but block {path} runs attempt {}", open.join(", ")),
             });
         };
         if is_end {
@@ -93,7 +95,7 @@ impl Executions {
         Ok(())
     }
 
-    /// `parent` is the execution around a block. It may be missing, because the path implies it.
+    /// Checks that `parent` is the execution around a block. It may be missing, because the path implies it.
     fn check_parent(&self, path: &str, parent: Option<&str>) -> Result<(), String> {
         let Some((given, around)) = parent.map(|parent| (parent, parent.rsplit_once(':'))) else { return Ok(()) };
         let is_right = around.is_some_and(|(around, attempt)| {

@@ -134,7 +134,7 @@ fn a_field_that_contradicts_other_lines_is_named() {
         (4, "/event/versions/0/1", json!(2), 4, "it sees version 2 of session:s, and line 2 has version 3"),
         (2, "/version", json!(9), 4, "it sees version 3 of session:s, and line 2 has version 9"),
         (4, "/path", json!("rootx"), 4, "no block begins at \"path\" rootx"),
-        (4, "/attempt", json!(1), 4, "this line begins attempt 0 of block root"),
+        (4, "/attempt", json!(1), 4, "this line must start attempt 0 of block root"),
         (5, "/event/parent", json!("root:1"), 5, "the execution around it is root:0"),
         (5, "/path", json!("root/b"), 7, "the newest block before it, in line 5, is root/b"),
         (6, "/event/version", json!(5), 6, "the commit in line 12 makes it 4"),
