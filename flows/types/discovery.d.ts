@@ -1,11 +1,11 @@
 /**
- * What works with task boards, with what an agent can find, and with coding agents that are blocks.
+ * Types for task boards, for discovery by agents, and for coding agents as blocks.
  */
 
 import type { Block } from "./blocks.js";
 import type { MaybePromise, Schema } from "./schema.js";
 
-/** Where a context has what starts another request. */
+/** The key of a context's function that starts another request. */
 export declare const DISPATCH_SEAM: unique symbol;
 export interface DispatchSpec {
   type?: "internal" | "task";
@@ -21,20 +21,20 @@ export interface DispatchSpec {
 }
 export type DispatchOutcome =
   { ok: true; sessionId: string; requestId: string; adopted: boolean } | { ok: false; refused: string; detail: string };
-/** For packages that make blocks of their own for it; a flow says `dispatcher()`. */
+/** For packages with their own dispatching blocks; a flow uses `dispatcher()`. */
 export declare function dispatchThroughSeam(ctx: object, spec: DispatchSpec): Promise<DispatchOutcome>;
-/** Says of a block where it sends to; a flow that has no such entry is refused. */
+/** Declares the target of a dispatching block; a flow without such an entry is refused. */
 export declare function markDispatcher<B extends Block>(
   block: B,
   address: { type: "internal" | "task"; target: string; [more: string]: unknown },
 ): B;
 
 export declare const TASK_ENTRY: unique symbol;
-/** An entry that a task board made. */
+/** Marks an entry as created by a task board. */
 export declare function markTaskEntry<E extends { block: Block }>(entry: E, mark: { boardId: string }): E;
 export declare function isTaskEntry(value: unknown): boolean;
 
-/** What `requireRequestHost` throws. */
+/** The error of `requireRequestHost`. */
 export declare class NoRequestHostError extends Error {
   readonly code: "no-request-host";
   constructor(detail?: string);
@@ -53,14 +53,14 @@ export type AskOutcome =
   | { answered: false; error: { code: AskEndingErrorCode; message: string } }
   | { answered: false; stopped: true };
 /**
- * Waits until somebody says how a task ended, and gives its answer. Here it is a question like any other: whoever
- * answers it submits an `AskOutcome`.
+ * Waits for the outcome of a task and returns its answer. In Flowglass this is an ordinary question, whose answer is an
+ * `AskOutcome`.
  */
 export declare function parkOnAsk(
   ctx: { suspend(options: any): Promise<unknown> },
   input: ParkOnAskInput,
 ): Promise<unknown>;
-/** Fails: a question that was answered is not asked again. */
+/** Always throws: Flowglass never asks an answered question again. */
 export declare function recordedAskOutcome(...given: any[]): never;
 export declare class AskEndedError extends Error {
   readonly code: AskEndingErrorCode;
@@ -74,9 +74,9 @@ export type ManifestDomain = "seats" | "channels" | "skills" | "resources";
 export interface ManifestEntry {
   id: string;
   kind: string;
-  /** What it is for, in a line. */
+  /** Its purpose, in one line. */
   purpose: string;
-  /** How it is worked with. */
+  /** How to use it. */
   contract?: string;
 }
 export interface BlockManifestSource {
@@ -92,9 +92,9 @@ export declare const MANIFEST_DOMAINS: readonly ["seats", "channels", "skills", 
 export declare function isManifestDomain(value: string): value is ManifestDomain;
 /** One source for each domain. */
 export declare function createManifestRegistry(sources: readonly BlockManifestSource[]): ManifestRegistry;
-/** The resources that are `llmReadable`, and that the flow does not hide. */
+/** Lists the resources that are `llmReadable` and not hidden by the flow. */
 export declare function resourcesManifestSource(): BlockManifestSource;
-/** A tool that lists what there is, of one domain or of all. */
+/** A tool that lists the entries of one domain or of all. */
 export declare function discoveryTools(registry: ManifestRegistry): { discover: Block };
 
 export interface HarnessRunInput {

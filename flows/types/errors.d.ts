@@ -10,7 +10,7 @@ export type FlowErrorScope = "request" | "work" | "sideChain" | "resource" | "bl
 export interface FlowErrorOptions {
   /** A short, stable word that programs may branch on. */
   code?: string;
-  /** Whether `retry` may try again. False unless you say otherwise. */
+  /** Whether `retry` may try again (default false). */
   retryable?: boolean;
   details?: Record<string, unknown>;
   cause?: unknown;
@@ -20,7 +20,7 @@ export interface FlowErrorOptions {
   scope?: FlowErrorScope;
 }
 
-/** Throw this to fail a block with a code and details that the debugger shows beside the message. */
+/** Throw this to fail a block with a code and details, which the debugger shows with the message. */
 export declare class FlowError extends Error {
   constructor(message: string, options?: FlowErrorOptions);
   readonly code?: string;
@@ -30,11 +30,11 @@ export declare class FlowError extends Error {
   readonly blockName?: string;
   readonly blockInstanceId?: string;
   readonly scope?: FlowErrorScope;
-  /** Recognises a `FlowError` from a second copy of this module, too. */
+  /** Also recognizes a `FlowError` from another copy of this module. */
   static isInstance(error: unknown): error is FlowError;
 }
 
-/** One thing that a schema has against a value. */
+/** One reason why a value does not fit a schema. */
 export interface SchemaIssue {
   /** Such as `facts.0.text`; empty for the value as a whole. */
   path: string;
@@ -59,7 +59,7 @@ export declare class SequencerSchemaMismatchError extends FlowError {
   readonly details?: { sequencerName: string; declaredKind: string; inferredKind: string; reason: string };
 }
 
-/** Two declarations of one state field, or of one resource, cannot both hold. Raised when the flow loads. */
+/** Two declarations of one state field or resource contradict each other. Thrown when the flow loads. */
 export declare class SchemaConflictError extends FlowError {}
 
 /** A generator's `outputSchema` cannot be expressed in the strict form that models accept. */

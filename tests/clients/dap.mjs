@@ -1,8 +1,8 @@
-// The client that VS Code's own debug adapters are tested with, against `flowglass dap`.
+// Tests `flowglass dap` with the client that tests VS Code's own debug adapters.
 //
 //   node dap.mjs PROGRAM FILE LINES     LINES is JSON: the lines of statements of FILE, which the runs `good` and `bad` ran
 //
-// Prints a line of JSON: what the client saw. Ends with an error if the adapter does something that the client refuses.
+// Prints the client's observations as one line of JSON. Fails if the client refuses a message of the adapter.
 import { dirname } from 'node:path';
 import { DebugClient } from '@vscode/debugadapter-testsupport';
 
@@ -10,7 +10,7 @@ const [program, file, given] = process.argv.slice(2);
 const lines = JSON.parse(given);
 const folder = dirname(dirname(file));
 
-/** A client of an adapter of its own. */
+/** Starts a client with its own adapter. */
 async function started() {
   const client = new DebugClient(program, 'dap', 'flowglass', { cwd: folder });
   client.defaultTimeout = 60_000;
@@ -18,14 +18,14 @@ async function started() {
   return client;
 }
 
-/** Moves, and waits until the adapter says that it stopped there. */
+/** Sends a movement, and waits until the adapter reports a stop at the line. */
 async function moves(client, command, reason, line) {
   const stopped = client.assertStoppedLocation(reason, { path: file, line });
   const [, trace] = await Promise.all([client[`${command}Request`]({ threadId: 1 }), stopped]);
   return trace.body.stackFrames[0];
 }
 
-/** Launches, sets nothing, and stops at the first statement. */
+/** Launches without breakpoints, stops at the first statement, and steps. */
 async function stepped() {
   const client = await started();
   const launch = { dir: folder, requestId: 'good', stopOnEntry: true };
@@ -44,7 +44,7 @@ async function stepped() {
   return way.length;
 }
 
-/** Stops at a breakpoint, forward and back, and looks around there. */
+/** Stops at a breakpoint, forward and back, and reads variables, scopes and threads there. */
 async function broken() {
   const client = await started();
   await client.hitBreakpoint({ dir: folder, requestId: 'good' }, { path: file, line: lines.call });
@@ -63,7 +63,7 @@ async function broken() {
   };
 }
 
-/** Stops at the statement that threw, and is refused what makes no sense there. */
+/** Stops at the statement that threw, and checks that an invalid expression is refused. */
 async function failed() {
   const client = await started();
   const thrown = client.assertStoppedLocation('exception', { path: file, line: lines.thrown });

@@ -248,7 +248,7 @@ fn what_is_no_expression_is_refused_at_its_column() {
     refused(&place, "[].push.call(input, item)", 1, "calls push, which changes its object");
     refused(&place, "Array.prototype.sort.apply(input)", 1, "write it.toSorted(…)");
     refused(&place, "1 + eval('sum = 1000')", 5, "cannot run `sum = 1000`: it cannot change anything: it writes");
-    refused(&place, "eval('su' + 'm')", 1, "runs code that is not a string literal");
+    refused(&place, "eval('su' + 'm')", 1, "runs code that is no string literal");
     refused(&place, "new Function('return 1')()", 1, "creates a function from a string");
     refused(&place, "1 + require('fs').x", 5, "cannot import");
     refused(&place, "import('fs')", 1, "cannot import");

@@ -1,11 +1,11 @@
-//! An answer belongs to what its question showed: where the code, or a fork, would now ask something else,
-//! nobody has answered that yet.
+//! An answer belongs to the content that its question showed. If an edit or a fork changes the question, it is asked
+//! again.
 
 use serde_json::{Value, json};
 use tests::bench::Place;
 use tests::pattern::assert_matches;
 
-/// A flow that asks for an amount, and pays it.
+/// A flow that asks for approval of an amount, and pays it.
 fn flow(chain: &str) -> String {
     format!(
         "const amount = handler({{ name: 'amount', execute: () => ({{ eur: 10 }}) }});
@@ -20,7 +20,7 @@ fn flow(chain: &str) -> String {
 
 const RUN: &str = "run main go --user ada --session s --request r --mock --input 1";
 
-/// A request that asks, after the flow was changed.
+/// A request that asked a question, and whose flow was changed since.
 fn asked(before: &str, after: &str) -> Place {
     let place = Place::with_flow(&flow(before)).file("flows/main.mock.json", SCRIPT);
     let answer = place.ask(RUN);
@@ -32,7 +32,7 @@ fn asked(before: &str, after: &str) -> Place {
 const SCRIPT: &str =
     r#"{ "generators": { "bot": [{ "toolCalls": [{ "name": "tool", "args": { "eur": 0 } }] }, { "text": "done" }] } }"#;
 
-/// The drift events that tell of questions.
+/// The drift events about questions.
 fn drifts(place: &Place, request: &str) -> Vec<String> {
     let events = place.get(&format!("events {request} --kind drift"));
     let of_questions =
@@ -40,7 +40,7 @@ fn drifts(place: &Place, request: &str) -> Vec<String> {
     of_questions.map(|event| event["payload"]["text"].to_string()).collect()
 }
 
-/// Questions of the session, oldest first, with how they stand.
+/// Questions of the session, oldest first, with their status.
 fn questions(place: &Place, session: &str) -> Vec<(Value, Value)> {
     let all = place.get(&format!("suspensions --session {session}"));
     let shown = all.as_array().expect("a list").iter().rev();
@@ -55,7 +55,7 @@ fn is_sound(place: &Place, request: &str) {
 }
 
 #[test]
-fn an_edit_before_the_answer_asks_anew() {
+fn a_question_changed_before_the_answer_is_asked_again() {
     let steps =
         |times: u32| format!(".step(amount).map((v: any) => ({{ eur: v.eur * {times} }})).step(ask('asks')).step(pay)");
     let place = asked(&steps(1), &steps(1000));
@@ -69,7 +69,7 @@ fn an_edit_before_the_answer_asks_anew() {
     let said = drifts(&place, "r");
     assert!(said.len() == 1 && said[0].contains("{\\\"eur\\\":10} is now {\\\"eur\\\":10000}"), "{said:?}");
     assert_eq!(place.get("state --session s")["session"]["paid"], 0);
-    // The old one is over, and its id answers nothing any more.
+    // The old question is expired, and its id is refused.
     let late = place.ask(&format!("resume r --approve --suspension {}", old.as_str().expect("a text")));
     assert_eq!(late.code, Some(7), "{late}");
     assert_eq!(place.ask("resume r --approve").code, Some(0));
@@ -79,7 +79,7 @@ fn an_edit_before_the_answer_asks_anew() {
 }
 
 #[test]
-fn without_an_edit_the_answer_counts() {
+fn an_answer_to_an_unchanged_question_counts() {
     let steps = ".step(amount).step(ask('asks')).step(pay)";
     let place = asked(steps, steps);
     assert_eq!(place.ask("resume r --approve").code, Some(0));
@@ -87,7 +87,7 @@ fn without_an_edit_the_answer_counts() {
 }
 
 #[test]
-fn a_fork_with_another_amount_asks_anew() {
+fn a_fork_with_another_amount_asks_again() {
     let steps = ".step(amount).step(ask('asks')).step(pay)";
     let place = asked(steps, steps);
     assert_eq!(place.ask("resume r --approve").code, Some(0));
@@ -99,17 +99,17 @@ fn a_fork_with_another_amount_asks_anew() {
         .filter(|end| end["path"] == "root/step:amount")
         .map(|end| &end["seq"])
         .collect();
-    assert_eq!(ends.len(), 1, "the resume kept it as it was");
+    assert_eq!(ends.len(), 1, "the resume did not record it again");
     let own = fork_pays(&place, "root/step:amount", 10000);
     assert_eq!(own["forkedFrom"]["seq"], *ends[0]);
     assert_eq!(drifts(&place, own["requestId"].as_str().expect("a text")).len(), 0);
-    // The request itself is as it was.
+    // The original request is unchanged.
     assert_eq!(questions(&place, "s"), [(json!(10), json!("approved"))]);
     assert_eq!(place.get("state --session s")["session"]["paid"], 10);
     assert_eq!(place.get("check --data")["ok"], true);
 }
 
-/// Forks with another amount, which must be asked for and paid once.
+/// Forks with another amount, and checks that it is asked for and paid once.
 fn fork_pays(place: &Place, at: &str, eur: u32) -> Value {
     let answer = place.ask(&format!("fork r --at {at} --output {{\"eur\":{eur}}}"));
     assert_eq!(answer.code, Some(4), "{answer}");
@@ -125,7 +125,7 @@ fn fork_pays(place: &Place, at: &str, eur: u32) -> Value {
 }
 
 #[test]
-fn what_is_shown_decides() {
+fn only_changes_of_the_shown_content_ask_again() {
     let asks = |question: &str| {
         format!(".step(handler({{ name: 'asks', execute: (_: any, ctx: any) => ctx.suspend({question}) }}))")
     };
@@ -160,7 +160,7 @@ fn what_is_shown_decides() {
     }
 }
 
-/// Where a question can stand: `EUR` is what it shows.
+/// Chains with a question in every possible place; `EUR` is the amount that it shows.
 const PLACES: [&str; 12] = [
     ".step(chain('outer').step(chain('inner').map(() => ({ eur: EUR })).step(ask('asks')).step(pay)))",
     ".map(async (_: any, ctx: any) => { await ctx.suspend(question(EUR)); return { eur: EUR }; }).step(pay)",
@@ -177,10 +177,10 @@ const PLACES: [&str; 12] = [
 ];
 
 #[test]
-fn wherever_it_is_asked() {
+fn a_changed_question_in_any_place_is_asked_again() {
     for steps in PLACES {
         let place = asked(&steps.replace("EUR", "10"), &steps.replace("EUR", "10000"));
-        // A list that a request has begun stays as it was, and nothing else is shown.
+        // A resumed `forEach` keeps its recorded list, so its question does not change.
         let recorded = if steps.contains("forEach") { 10 } else { 10000 };
         if recorded == 10000 {
             let answer = place.ask("resume r --approve");
@@ -202,7 +202,7 @@ fn wherever_it_is_asked() {
 }
 
 #[test]
-fn of_several_questions_only_the_other_one_is_asked_anew() {
+fn of_several_questions_only_the_changed_one_is_asked_again() {
     let asks = |first: u32, second: u32| {
         format!(
             ".step(handler({{ name: 'asks', execute: async (_: any, ctx: any) => {{ await ctx.suspend(question({first})); await ctx.suspend(question({second})); return {{ eur: {first} + {second} }}; }} }})).step(pay)"
@@ -241,7 +241,7 @@ fn an_answer_to_a_later_question_waits_for_the_earlier_one() {
 }
 
 #[test]
-fn what_waits_beside_the_answered_question_is_shown_as_it_is_now() {
+fn a_changed_question_parallel_to_the_answered_one_is_updated() {
     let steps = |eur: u32| {
         format!(
             ".map(() => ({{ eur: {eur} }})).parallel({{ l: ask('left'), r: ask('right') }}).map((all: any) => ({{ eur: all.l.eur + all.r.eur }})).step(pay)"
@@ -272,13 +272,13 @@ fn what_waits_beside_the_answered_question_is_shown_as_it_is_now() {
 }
 
 #[test]
-fn silence_is_an_answer_like_others() {
+fn a_timeout_counts_only_for_an_unchanged_question() {
     let steps = |eur: u32| {
         format!(
             ".map(() => ({{ eur: {eur} }})).step(handler({{ name: 'asks', execute: async (input: any, ctx: any) => {{ try {{ await ctx.suspend(question(input.eur, {{ timeoutMs: 1 }})); }} catch (error: any) {{ return {{ eur: -1, name: error.name }}; }} return input; }} }})).step(pay)"
         )
     };
-    // As it was asked: nobody answered in time.
+    // The unchanged question times out.
     let place = asked(&steps(1), &steps(1));
     std::thread::sleep(std::time::Duration::from_millis(5));
     let answer = place.ask("resume r");
@@ -287,7 +287,7 @@ fn silence_is_an_answer_like_others() {
         (Some(0), &json!("SuspensionTimeoutError")),
         "{answer}"
     );
-    // Nobody was asked what is asked now.
+    // The changed question was not asked before, so it does not time out.
     let place = asked(&steps(1), &steps(2));
     std::thread::sleep(std::time::Duration::from_millis(5));
     let answer = place.ask("resume r");
@@ -298,13 +298,13 @@ fn silence_is_an_answer_like_others() {
 }
 
 #[test]
-fn what_the_clock_and_chance_said_before_a_question_they_say_again() {
+fn clock_and_random_values_before_a_question_are_repeated() {
     let shown = "({ at: Date.now(), id: crypto.randomUUID(), r: Math.random() })";
     let asks = [
         format!(
             ".step(handler({{ name: 'asks', execute: async (_: any, ctx: any) => {{ const data = {shown}; await ctx.suspend({{ reason: 'approval', data }}); return {{ ...data, later: Math.random() }}; }} }}))"
         ),
-        // What ran before a function does not run again, and takes no part of what this one was told.
+        // A map before the function does not run again, and does not consume the values of this function.
         format!(
             ".map(() => {shown}).map(async (first: any, ctx: any) => {{ const data = {shown}; await ctx.suspend({{ reason: 'approval', data }}); return {{ ...data, first }}; }})"
         ),

@@ -112,7 +112,7 @@ fn runs_are_listed_ordered_filtered_and_opened() {
     assert_eq!(window.wait_for(&hook("runs-count")), "1 of 6");
     window.wait_for_text(&hook("runs-totals"), "1 of 1 failed");
     filter(&window, "sttus:failed");
-    window.wait_for_text(&hook("runs-filter-fault"), "letter 1: \"sttus\" is not a field");
+    window.wait_for_text(&hook("runs-filter-fault"), "column 1: \"sttus\" is not a field");
     filter(&window, "dur>500ms user:ada");
     until_runs(&window, &["one"]);
     // A filter is part of the place: back and forward keep it.

@@ -202,7 +202,7 @@ fn requests_are_found_by_what_a_list_shows_of_them() {
     ] {
         assert_eq!(listed(&place, more), found, "{more}");
     }
-    assert!(refused(&place, &["requests", "--filter", "sttus:failed"]).contains("letter 1: \"sttus\" is not a field"));
+    assert!(refused(&place, &["requests", "--filter", "sttus:failed"]).contains("column 1: \"sttus\" is not a field"));
     assert!(refused(&place, &["requests", "--order", "colour"]).contains("one of started, duration, tokens, cost"));
     assert_eq!(place.ask("requests --session nobody").code, Some(6));
 }

@@ -208,10 +208,10 @@ fn a_filter_that_is_wrong_is_told_with_its_place() {
     // Something pasted by mistake: each term would be asked of each block.
     let (words, text) = ("a ".repeat(1_000), "x".repeat(5_000));
     let wrong = [
-        (words.as_str(), "letter 129: there are 1000 terms, and a filter has at most 64"),
-        (text.as_str(), "letter 4097: a filter has at most 4096 letters"),
-        ("sttus:failed", "letter 1: \"sttus\" is no field; there are kind, status"),
-        ("a kind:agent", "letter 8: \"agent\" is no kind; there are handler, sequencer, router, generator"),
+        (words.as_str(), "column 129: there are 1000 terms, and a filter has at most 64"),
+        (text.as_str(), "column 4097: a filter has at most 4096 characters"),
+        ("sttus:failed", "column 1: \"sttus\" is not a field; there are kind, status"),
+        ("a kind:agent", "column 8: \"agent\" is not a kind; there are handler, sequencer, router, generator"),
         ("writes:memory.x", "\"memory\" is not a scope"),
     ];
     for (filter, expected) in wrong {

@@ -49,7 +49,9 @@ test.each<[string, string, Route]>([
   ['invalid numbers', '#session=s1&request=r1&seq=1.5&base=x&tab=nope', request()],
   ['a range that ends before it begins', '#session=s1&request=r1&range=9-3', request()],
   ['a range without an end', '#session=s1&request=r1&range=9-', request()],
-])('%s: the address is parsed as far as it is valid', (_, address, route) => expect(parseRoute(address)).toEqual(route));
+])('%s: the address is parsed as far as it is valid', (_, address, route) =>
+  expect(parseRoute(address)).toEqual(route),
+);
 
 test('a place is empty except for the fields of its route', () => {
   expect(placeOf(HOME)).toEqual(NOWHERE);

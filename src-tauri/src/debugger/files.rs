@@ -1,14 +1,14 @@
-//! The author's files of a request, as they ran.
+//! The author's files of a request, in the versions that ran.
 
 use std::path::{Path, PathBuf};
 
 use runner::{ImportedSource, Instant};
 
-/// The files that a request ran: of one that was resumed after a change, of each version of its code.
+/// The files that a request ran, in each version of the code if it was resumed after an edit.
 pub(super) struct Files {
-    /// Every text once.
+    /// Each distinct text once.
     all: Vec<ImportedSource>,
-    /// The versions of the code by their hashes, the oldest first: the places of their files in `all`.
+    /// The versions of the code, oldest first: their hash, and the indexes of their files in `all`.
     versions: Vec<(String, Vec<usize>)>,
     /// The workspace.
     dir: PathBuf,
@@ -38,14 +38,14 @@ impl Files {
         Files { all, versions, dir: std::fs::canonicalize(dir).unwrap_or_else(|_| dir.to_owned()) }
     }
 
-    /// The number of a file in a version of the code.
+    /// The index of a file in a version of the code.
     pub(super) fn in_version(&self, code: &str, file: &str) -> Option<usize> {
         let (_, places) = self.versions.iter().find(|(hash, _)| hash == code)?;
         places.iter().copied().find(|at| self.all[*at].file == file)
     }
 
-    /// Finds a file by its name, or by a full path in the workspace: its number, and its name. Of several texts the
-    /// newest. Fails with the files that the request ran.
+    /// Finds the newest version of a file by its name or by a full path in the workspace. Returns its index and name.
+    /// The error lists the files that the request ran.
     pub(super) fn find(&self, name: &str) -> Result<(usize, &str), String> {
         let path = Path::new(name);
         let real = if path.is_absolute() { runner::real_path(path) } else { path.to_owned() };
@@ -53,7 +53,7 @@ impl Files {
         let inside = path.strip_prefix(&self.dir).unwrap_or(path).display().to_string().replace('\\', "/");
         let inside = inside.trim_start_matches("./");
         let is_it = |source: &&ImportedSource| source.file == inside;
-        // A name without its folders is enough if one file has it.
+        // A name without folders is enough if only one file has it.
         let ends_so = |source: &&ImportedSource| source.file.ends_with(&format!("/{inside}"));
         let found = match self.all.iter().rposition(|source| is_it(&source)) {
             None => self.all.iter().rposition(|source| ends_so(&source)).filter(|at| {
@@ -73,17 +73,17 @@ impl Files {
         })
     }
 
-    /// The file with a number.
+    /// The file at an index.
     pub(super) fn get(&self, at: usize) -> Option<&ImportedSource> {
         self.all.get(at)
     }
 
-    /// Where a file is on the disk.
+    /// The path of a file on the disk.
     pub(super) fn on_disk(&self, file: &str) -> PathBuf {
         self.dir.join(file)
     }
 
-    /// Whether the disk has the text that ran.
+    /// Whether the file on the disk is the version that ran.
     pub(super) fn is_unchanged(&self, source: &ImportedSource) -> bool {
         std::fs::read(self.on_disk(&source.file)).is_ok_and(|today| today == source.text.as_bytes())
     }

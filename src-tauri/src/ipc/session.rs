@@ -1,4 +1,4 @@
-//! The window's page of a session: its turns, its forks, and what people added to it.
+//! Commands of a session's page: its turns, forks, tags, note and title.
 
 use runner::{Conversation, ConversationQuery, Fault, ForkRow, Subject, Tags};
 use tauri::State;
@@ -18,14 +18,14 @@ pub(super) async fn conversation(
     off_the_main_thread(state, move |workspace| workspace.conversation(&session, query)).await
 }
 
-/// Where in a session a request is, counted from 0.
+/// The position of a request in a session, from 0.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn turn_of(state: State<'_, WindowState>, session: String, request_id: String) -> Result<u64, Fault> {
     off_the_main_thread(state, move |workspace| workspace.turn_of(&session, &request_id)).await
 }
 
-/// The sessions that a session is a fork of, and all of their forks: parents before their forks.
+/// The sessions from which a session was forked, and all of their forks; each session comes before its forks.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn fork_tree(state: State<'_, WindowState>, session: String) -> Result<Vec<ForkRow>, Fault> {

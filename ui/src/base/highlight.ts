@@ -1,5 +1,5 @@
-// TypeScript as lines of coloured pieces. The parser is read when the first source is shown; until then, and for a text
-// that is too long to be parsed at once, a source is plain.
+// Highlights TypeScript as lines of coloured pieces. The parser is loaded when the first source is shown. Until then, and
+// if a text is too long, the source is plain.
 import type { Tag } from '@lezer/highlight';
 
 export type Piece = { text: string; look: string };
@@ -11,10 +11,10 @@ const HUES: Record<string, string> = {
   comment: 'text-syn-note',
 };
 
-/** The class of a piece; what is named has no hue of its own. */
+/** The CSS class of a piece; names have no colour. */
 export const hueOf = ({ look }: Piece): string => HUES[look] ?? '';
 
-/** More than this would hold up the window. */
+/** Longer texts would block the window. */
 const MAX_CHARS = 300_000;
 
 const plainLine = (text: string): Piece[] => [{ text, look: '' }];

@@ -1,10 +1,10 @@
-// The text of a JSON file of settings with one place of it set. All other characters stay as they are, so that an edit
-// changes the lines of that place and no others.
+// Sets one value in the text of a JSON settings file. All other characters stay, so that an edit changes only the lines
+// of that value.
 import { isRecord } from './json';
 import { placesIn, type Entry, type Place } from './json-places';
 import { valueAt, withValue, type Step } from './path';
 
-/** What the text says; null where it is no JSON object. An empty file is one without settings. */
+/** Parses the settings; null if the text is not a JSON object. An empty file has no settings. */
 export function settingsIn(text: string): Record<string, unknown> | null {
   if (text.trim() === '') return {};
   try {
@@ -15,18 +15,18 @@ export function settingsIn(text: string): Record<string, unknown> | null {
   }
 }
 
-/** How the text is indented: by two blanks where it does not say. */
+/** The indentation of the text; two spaces by default. */
 function indentOf(text: string): string {
   const [, indent] = /^\s*\{\s*?\n([ \t]+)"/.exec(text) ?? [];
   return indent ?? '  ';
 }
 
-/** Sets a place; `undefined` takes it away, with the objects around it that hold nothing else. A text that is no JSON
- *  object stays as it is: nothing of it could be kept. */
+/** Sets a value; `undefined` removes it, with enclosing objects that become empty. A text that is not a JSON
+ *  object is returned unchanged, because its content could not be preserved. */
 export function withSetting(text: string, path: readonly Step[], value: unknown): string {
   const before = settingsIn(text);
   if (before === null) return text;
-  // An empty file is made anew.
+  // Write an empty file from scratch.
   if (text.trim() === '' || path.length === 0)
     return `${JSON.stringify(withValue(before, path, value) ?? {}, null, '  ')}\n`;
   return value === undefined ? without(text, path) : put(text, path, value);
@@ -35,7 +35,7 @@ export function withSetting(text: string, path: readonly Step[], value: unknown)
 const replaced = (text: string, { from, to }: { from: number; to: number }, by: string) =>
   text.slice(0, from) + by + text.slice(to);
 
-/** The entries on the way to a place, as far as there are any. Of equal names the last one counts. */
+/** The existing entries on the path to a value. Of equal names the last one counts. */
 function wayTo(root: Place, path: readonly Step[]): Entry[] {
   const way: Entry[] = [];
   let place: Place | undefined = root;
@@ -53,7 +53,7 @@ function put(text: string, path: readonly Step[], value: unknown): string {
   const way = wayTo(root, path);
   const last = way[way.length - 1]?.value ?? root;
   const rest = path.slice(way.length);
-  // What is missing on the way, or is no object where there must be one.
+  // The value replaces an existing one, or a parent that is not an object.
   const [name, ...inner] = rest;
   if (name === undefined || last.entries === null)
     return replaced(text, last, written(text, last, rest.length === 0 ? value : withValue({}, rest, value)));
@@ -84,7 +84,7 @@ function without(text: string, path: readonly Step[]): string {
   }
 }
 
-/** A value in the place of another: in one line where that was. */
+/** A value that replaces another, on one line if the old one was. */
 const written = (text: string, { from, to }: Place, value: unknown): string => {
   const old = text.slice(from, to);
   return /^[[{]/.test(old) && !/^.\s*.$/.test(old) && !old.includes('\n') ? compact(value) : pretty(text, from, value);
@@ -92,7 +92,7 @@ const written = (text: string, { from, to }: Place, value: unknown): string => {
 
 const newLine = (text: string): string => (text.includes('\r\n') ? '\r\n' : '\n');
 
-/** The blanks before the line of a place. */
+/** The indentation of the line at a position. */
 function indentAt(text: string, at: number): string {
   const begin = text.lastIndexOf('\n', at - 1) + 1;
   return /^[ \t]*/.exec(text.slice(begin, at))?.[0] ?? '';
@@ -103,7 +103,7 @@ const pretty = (text: string, at: number, value: unknown): string =>
     .split('\n')
     .join(newLine(text) + indentAt(text, at));
 
-/** `{ "input": 1, "output": 2 }`, as people write what is short. */
+/** A value on one line: `{ "input": 1, "output": 2 }`. */
 function compact(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(compact).join(', ')}]`;
   if (!isRecord(value)) return JSON.stringify(value);

@@ -62,7 +62,7 @@ export class FakeRuns implements RunsHost {
         const isNegated = term.startsWith('-');
         const found = fits(run, isNegated ? term.slice(1) : term);
         if (found === null) {
-          const message = `the filter is wrong at letter ${filter.indexOf(term) + 1}: "${term}" is not a field`;
+          const message = `invalid filter at column ${filter.indexOf(term) + 1}: "${term}" is not a field`;
           throw { kind: 'invalid', message, details: [] } satisfies Fault;
         }
         return found !== isNegated;

@@ -21,7 +21,7 @@ const block = (path: string, more: Partial<BlockRow> = {}): BlockRow => ({
 });
 const byId = (blocks: readonly BlockRow[]) => new Map(blocks.map((one) => [one.instanceId, one]));
 
-test('ticks and Calls are told by their paths, and nothing else is', () => {
+test('only paths of ticks and Calls are recognized as such', () => {
   expect(callPlace('root/tick[12]')).toEqual({ role: 'tick', name: 'tick', index: 12 });
   expect(callPlace('root/tick[0]/call:a%2Fb[3]')).toEqual({ role: 'call', name: 'a/b', index: 3 });
   expect(callPlace('root/tick[0]/call:100%[0]')).toEqual({ role: 'call', name: '100%', index: 0 });
@@ -30,7 +30,7 @@ test('ticks and Calls are told by their paths, and nothing else is', () => {
   expect(others.filter((path) => callPlace(path) !== null)).toEqual([]);
 });
 
-test('of a path the newest execution counts that had begun', () => {
+test('a path shows its newest execution that had begun', () => {
   const blocks = [block('root', { seqStart: 1 }), block('root', { attempt: 1, seqStart: 9, status: 'failed' })];
   expect(newestAt(blocks, 5).get('root')?.attempt).toBe(0);
   expect(newestAt(blocks, 9).get('root')?.attempt).toBe(1);
@@ -40,7 +40,7 @@ test('of a path the newest execution counts that had begun', () => {
   expect(statusAt(block('x', { seqEnd: null, status: 'running' }), 7)).toBe('running');
 });
 
-test('the deepest tick or Call around the selected block is looked at', () => {
+test('the focus is the deepest tick or Call around the selected block', () => {
   const blocks = [
     'root',
     'root/tick[0]',
@@ -61,15 +61,15 @@ test('the deepest tick or Call around the selected block is looked at', () => {
   expect(found('root/tick[0]/call:b[1]/delegate:w')).toEqual(['root/tick[0]/call:b[1]', 'root/tick[0]']);
   const inner = 'root/tick[0]/call:b[1]/delegate:w/tick[0]';
   expect(found(`${inner}/request`)).toEqual([inner, inner]);
-  // What is inside of the block that a Call runs is not read; its id tells where it is.
+  // Blocks inside a Call's block are not loaded; their id contains the path.
   expect(found('root/tick[0]/call:a[0]/activity:a/step:x/tool:y')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
   expect(found('elsewhere/step:x')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
-  // The root is around all of them, and is none: the first Call is shown.
+  // The root is neither a tick nor a Call: the first Call is shown.
   expect(found('root')).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
   expect(found(null)).toEqual(['root/tick[0]/call:a[0]', 'root/tick[0]']);
 });
 
-test('where nothing is selected, the Call that waits for a person comes first', () => {
+test('without a selection, the Call that waits for a person comes first', () => {
   const suspended = { status: 'suspended' as const };
   const blocks = [
     block('root', suspended),
@@ -84,7 +84,7 @@ test('where nothing is selected, the Call that waits for a person comes first', 
   expect(found?.block.path).toBe('root/tick[0]/call:b[1]/delegate:w/tick[0]/call:c[0]');
   expect(focusOf(blocks.slice(0, 2), byId(blocks), null, Infinity)?.role).toBe('tick');
   expect(focusOf(blocks, byId(blocks), null, 0)).toBeNull();
-  // Else the first of its solution, whichever began first.
+  // Otherwise the first Call of the solution, even if another one began first.
   const late = ['root', 'root/tick[0]', 'root/tick[0]/work:a[1]', 'root/tick[0]/call:b[0]'].map((path) => block(path));
   expect(focusOf(late, byId(late), null, Infinity)?.block.path).toBe('root/tick[0]/call:b[0]');
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { LatestQuery } from './latest-query.svelte';
 
-/** Questions that are answered by hand, in any order. */
+/** A `LatestQuery` whose questions the test answers, in any order. */
 function byHand() {
   const open: { question: number; answer: (a: string) => void; fail: (e: unknown) => void }[] = [];
   const latest = new LatestQuery<number, string>(
@@ -11,7 +11,7 @@ function byHand() {
 }
 const settle = () => new Promise((resolve) => setTimeout(resolve));
 
-test('only one question is under way, and only the last one waits', async () => {
+test('only one question runs, and only the last one waits', async () => {
   const { open, latest } = byHand();
   for (const seq of [1, 2, 3, 4]) latest.ask(seq);
   expect(open.map((o) => o.question)).toEqual([1]);
@@ -34,7 +34,7 @@ test('an answer to a forgotten question is dropped', async () => {
   expect(latest.busy).toBe(false);
 });
 
-test('a failure is shown beside the last answer, and can be asked again', async () => {
+test('a failure keeps the last answer, and the question can be asked again', async () => {
   const { open, latest } = byHand();
   latest.ask(1);
   open[0]?.answer('one');

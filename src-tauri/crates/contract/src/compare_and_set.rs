@@ -1,4 +1,4 @@
-//! Promise 3: a commit from a version that a record is not at is refused; its evidence and its place stay.
+//! Promise 3: a commit from another than the record's version is refused; its evidence and its event number stay.
 
 use engine::event::{EventKind, Outcome, ScopeCommit};
 use engine::log::AppendError;
@@ -9,7 +9,7 @@ use crate::writing::*;
 
 /// How many threads write one record at the same time.
 const THREADS: usize = 4;
-/// How often each of them does.
+/// How often each thread writes.
 const TURNS: u64 = 25;
 
 /// The operations stay in the log and can be committed again, from the newer version.
@@ -31,7 +31,7 @@ pub fn a_commit_from_an_old_version_keeps_its_evidence_and_its_place<S: Subject>
     assert_eq!(seqs(log, "b"), [1, 2, 3, 4]);
 }
 
-/// A version that a record has not reached is as wrong as one that it has left.
+/// A version that a record has not reached yet is refused, too.
 pub fn a_commit_from_a_future_version_is_refused<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -43,7 +43,7 @@ pub fn a_commit_from_a_future_version_is_refused<S: Subject>() {
     assert_eq!((version(log, &scope), state(log, &scope)), (1, json!({ "n": 1 })));
 }
 
-/// Each record that has changed is named once, in the order in which the append commits them; the others are not.
+/// A conflict names each changed record once, in the order in which the append commits them, and no other record.
 pub fn a_conflict_names_its_records_in_their_order<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -128,7 +128,7 @@ pub fn records_are_independent<S: Subject>() {
     }
 }
 
-/// Of all that commit from one version at the same time, one does: the numbers add up.
+/// Of several commits from one version at the same time only one succeeds, so the numbers add up.
 pub fn writers_that_race_lose_no_update<S: Subject>() {
     let subject = S::create();
     let scope = record("s");

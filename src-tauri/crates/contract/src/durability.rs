@@ -1,4 +1,4 @@
-//! Promises 4 and 5 of a log that outlives its process: what a kill leaves, and what readers saw before it.
+//! Promises 4 and 5 of a log that outlives its process: durable appends, and durability of everything that was read.
 
 use std::sync::Arc;
 
@@ -11,10 +11,10 @@ use serde_json::json;
 use crate::Durable;
 use crate::writing::*;
 
-/// How often a test looks at what a kill at another instant leaves.
+/// How many instants a test kills the log at.
 const KILLS: u64 = 12;
 
-/// With all that was appended before it, to whatever request and in whatever mode.
+/// So do all earlier appends, to any request and in any mode.
 pub fn a_committed_append_survives_a_kill<S: Durable>() {
     let subject = S::create();
     let log = subject.log();
@@ -34,7 +34,7 @@ pub fn a_committed_append_survives_a_kill<S: Durable>() {
     }
 }
 
-/// A kill keeps a prefix of the appends whose results were not awaited, each of them whole.
+/// Of appends whose results were not awaited, a kill leaves a prefix, and each append whole.
 pub fn a_kill_leaves_whole_appends_in_their_order<S: Durable>() {
     let subject = S::create();
     let log = subject.log();
@@ -49,7 +49,7 @@ pub fn a_kill_leaves_whole_appends_in_their_order<S: Durable>() {
             let left = subject.killed();
             let (of_a, of_b) = (seqs(left.log(), "a"), seqs(left.log(), "b"));
             assert_eq!(of_a, (1..=of_a.len() as u64).collect::<Vec<_>>());
-            assert_eq!((of_a.len() - 1) % 4, 0, "part of an append is kept");
+            assert_eq!((of_a.len() - 1) % 4, 0, "only part of an append was stored");
             let kept = (of_a.len() as u64 - 1) / 4;
             assert_eq!(version(left.log(), &scope), kept);
             // The appends of both alternate.
@@ -58,7 +58,7 @@ pub fn a_kill_leaves_whole_appends_in_their_order<S: Durable>() {
     }
 }
 
-/// Whatever a reader was shown was committed before.
+/// Everything that a reader saw was committed before.
 pub fn what_was_read_survives_a_kill<S: Durable>() {
     let subject = S::create();
     let log = subject.log();
@@ -94,7 +94,7 @@ pub fn a_log_that_is_closed_keeps_everything<S: Durable>() {
     assert_eq!(seqs(subject.log(), "r"), (1..=last).collect::<Vec<_>>());
 }
 
-/// Each promise is kept by what is opened again, as by what was closed.
+/// A reopened log keeps all promises.
 pub fn a_log_that_is_opened_again_keeps_its_promises<S: Durable>() {
     let subject = S::create();
     let scope = record("s");
@@ -125,7 +125,7 @@ pub fn a_log_that_is_opened_again_keeps_its_promises<S: Durable>() {
     }
 }
 
-/// Only a replay sets records; what is stored follows from events.
+/// Only the log of a replay can set records; stored records are derived from events.
 pub fn a_record_cannot_be_set<S: Durable>() {
     let subject = S::create();
     let log = subject.log();

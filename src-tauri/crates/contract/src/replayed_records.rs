@@ -1,4 +1,4 @@
-//! `set_record`: a log of a replay takes over records that other requests had written.
+//! `set_record`: the log of a replay gets records that other requests had written.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::Subject;
 use crate::writing::*;
 
-/// The record is at the version that was set, and is committed from there.
+/// A record has the version that was set, and commits continue from it.
 pub fn a_record_that_was_set_is_committed_from_its_version<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -21,6 +21,6 @@ pub fn a_record_that_was_set_is_committed_from_its_version<S: Subject>() {
     assert!(is_conflict(&request.increment(&scope, 0), std::slice::from_ref(&scope)));
     request.increment(&scope, 4).unwrap();
     assert_eq!((version(log, &scope), state(log, &scope)), (5, json!({ "n": 41, "other": true })));
-    // It has no event: the request's own are all there is.
+    // Setting a record adds no event.
     assert_eq!(seqs(log, "r"), (1..=request.last).collect::<Vec<_>>());
 }

@@ -1,4 +1,4 @@
-//! What a tool may use of the workspace and of its own call. Must not know any tool.
+//! The access of a tool to the workspace and to its own call. Must not depend on any tool.
 
 use std::sync::Arc;
 
@@ -6,14 +6,14 @@ use runner::Workspace;
 
 use crate::begun::Begun;
 
-/// A recorded value is read, printed and dropped by its depth.
+/// The stack of a call's thread. Recorded values are read, printed and dropped recursively.
 pub(crate) const STACK: usize = 64 << 20;
 
-/// What a tool may use.
+/// The access of a tool to the workspace.
 #[derive(Clone)]
 pub(crate) struct Door {
     pub(crate) workspace: Arc<Workspace>,
-    /// The requests that calls wait for.
+    /// The requests that calls have started and wait for.
     pub(crate) begun: Begun,
     /// Whether the client has cancelled the call.
     pub(crate) is_cancelled: Arc<dyn Fn() -> bool + Send + Sync>,

@@ -1,9 +1,9 @@
-//! Messages on standard input and output, one a line, in front of the protocol.
+//! Reads and writes messages on standard input and output, one per line, and validates them before the library.
 //!
-//! What is no message is answered by an error that says so, with the id if there is one; parameters of the wrong shape
-//! are named. The last message needs no line break, and what was asked before the input ended is answered. A batch, as
-//! the protocol of 2025-03-26 has it, is answered by one list. Before the first request is accepted, notifications and
-//! responses are ignored: the library ends a server that gets one. Must not know what a tool does.
+//! An invalid message is answered with an error, with its id if there is one and the names of wrong parameters. The
+//! last message needs no line break, and calls from before the end of the input are answered. A batch of the protocol
+//! 2025-03-26 is answered with one list. Before the first request is accepted, notifications and responses are ignored,
+//! because they would end the library's server. Must not depend on tools.
 
 mod output;
 
@@ -21,9 +21,9 @@ use tokio::io::{AsyncBufReadExt, BufReader, Stdin};
 use self::output::Output;
 use crate::checked::{Wrong, message, unreadable};
 
-/// The longest message.
+/// The maximum size of a message.
 const MOST_BYTES: usize = 16 << 20;
-/// How long open calls may take to end after the input has ended, before what they began is aborted. A client ends the
+/// How long open calls may run after the input has ended, before their requests are aborted. A client kills the
 /// process two seconds after it has closed the input.
 const GRACE: Duration = Duration::from_secs(1);
 /// The version of the protocol that has batches.
@@ -32,31 +32,31 @@ const WITH_BATCHES: &str = "2025-03-26";
 /// Standard input and output.
 pub(crate) struct Lines {
     input: BufReader<Stdin>,
-    /// The line so far: a read that is cancelled goes on where it was.
+    /// The line so far, so that a cancelled read can continue.
     line: Vec<u8>,
     is_too_long: bool,
     has_ended: bool,
-    /// Messages of a batch that were not handed on yet.
+    /// Messages of a batch that were not passed to the library yet.
     waiting: VecDeque<RxJsonRpcMessage<RoleServer>>,
     output: Arc<Output>,
     handshake: Handshake,
     stop: Box<dyn Fn() + Send + Sync>,
 }
 
-/// How far a client has come with its first request.
+/// The state of the handshake with a client.
 #[derive(Default)]
 enum Handshake {
-    /// No request that can begin the exchange was handed on.
+    /// No request that can begin the exchange was passed on yet.
     #[default]
     Open,
-    /// This request was handed on, by its id as JSON: it begins the exchange unless its answer is an error.
+    /// The request with this id (as JSON) was passed on. It begins the exchange unless its answer is an error.
     Begun(String),
     /// The server reads every kind of message.
     Done,
 }
 
 impl Lines {
-    /// `stop` stops what open calls have begun; it is called if the input has ended and they have not.
+    /// `stop` aborts the requests of open calls; it is called if the calls have not ended some time after the input.
     pub(crate) fn new(stop: impl Fn() + Send + Sync + 'static) -> Lines {
         Lines {
             input: BufReader::new(tokio::io::stdin()),
@@ -70,7 +70,8 @@ impl Lines {
         }
     }
 
-    /// Whether the server may have a message now. During the handshake it answers each request before it reads on.
+    /// Whether a message may be passed to the server now. During the handshake it answers each request before the next
+    /// message.
     fn is_readable(&mut self, message: &RxJsonRpcMessage<RoleServer>) -> bool {
         if let Handshake::Begun(id) = &self.handshake {
             let was_refused = self.output.was_refused(id);
@@ -87,7 +88,7 @@ impl Lines {
         true
     }
 
-    /// Reads until a line is whole, or the input has ended.
+    /// Reads until the end of a line or of the input.
     async fn read_line(&mut self) -> io::Result<()> {
         loop {
             let read = self.input.fill_buf().await?;
@@ -110,7 +111,7 @@ impl Lines {
         }
     }
 
-    /// What a line is: messages to hand on. Errors are answered.
+    /// Parses a line into messages to pass on, and answers errors.
     fn take(&mut self) {
         let line = std::mem::take(&mut self.line);
         if std::mem::take(&mut self.is_too_long) {
@@ -136,13 +137,12 @@ impl Lines {
 
     fn take_batch(&mut self, all: Vec<Value>) {
         if self.output.version().as_deref() != Some(WITH_BATCHES) {
-            let text =
-                format!("a list of messages is a part of the protocol {WITH_BATCHES} alone: send each on its own line");
+            let text = format!("only the protocol {WITH_BATCHES} allows a list of messages: send one message per line");
             self.output.refuse(&Wrong::request(None, text));
             return;
         }
         if all.is_empty() {
-            self.output.refuse(&Wrong::request(None, "an empty list of messages".to_owned()));
+            self.output.refuse(&Wrong::request(None, "the list of messages is empty".to_owned()));
             return;
         }
         let (mut messages, mut answers) = (Vec::new(), Vec::new());
@@ -178,13 +178,13 @@ impl Transport<RoleServer> for Lines {
             }
             if self.has_ended {
                 let finished = tokio::time::timeout(GRACE, self.output.finished()).await;
-                // The library waits for open calls for longer than the client does.
+                // The library waits longer for open calls than the client does.
                 if finished.is_err() {
                     (self.stop)();
                 }
                 return None;
             }
-            // An input that cannot be read has ended.
+            // A read error counts as the end of the input.
             self.has_ended |= self.read_line().await.is_err();
             self.take();
         }

@@ -1,4 +1,4 @@
-//! What the value of a flag may be; an error lists the words there are.
+//! Parsers for the values of flags; an error lists the allowed words.
 
 use std::path::PathBuf;
 
@@ -36,7 +36,7 @@ pub(super) fn durability(text: &str) -> Result<Durability, String> {
     }
 }
 
-/// Also the name of no file, which is what a flag without its value is.
+/// A file name. It may be empty, which means that the flag has no value.
 pub(super) fn file() -> impl clap::builder::TypedValueParser<Value = PathBuf> {
     clap::builder::TypedValueParser::map(clap::builder::OsStringValueParser::new(), PathBuf::from)
 }
@@ -51,7 +51,7 @@ pub(super) fn audience(text: &str) -> Result<Audience, String> {
     Audience::parse(text).ok_or_else(|| "one of all, client, history, trace".to_owned())
 }
 
-/// An audience that can be given a file.
+/// An audience for an export.
 pub(super) fn exported(text: &str) -> Result<Audience, String> {
     match Audience::parse(text) {
         Some(Audience::Trace) | None => Err("one of client, history, all".to_owned()),

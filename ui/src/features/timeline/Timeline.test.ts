@@ -93,7 +93,7 @@ test('a filter shows what matches with what is around it, counts, and says what 
   await open(LARGE);
   await type('filter', 'status:fail');
   const fault = await screen.findByTestId('filter-fault');
-  expect(fault.textContent).toContain('letter 8');
+  expect(fault.textContent).toContain('column 8');
   expect(fault.textContent).toContain('failed');
   expect(screen.getByTestId('filter').getAttribute('aria-invalid')).toBe('true');
   await type('filter', 'status:abandoned name:fetch-page');

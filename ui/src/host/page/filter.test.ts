@@ -1,9 +1,9 @@
-// The filter of a page reads the same language as the window's; what is wrong is told with its place.
+// The filter of an exported page has the same language as the window's; errors name their column.
 import { expect, test } from 'vitest';
 import { fitsPath, termsOf } from './filter';
 import { isCalled } from './fits';
 
-test('terms are read', () => {
+test('parses terms', () => {
   const read = termsOf('kind:generator  dur>1.5s -name:Search path:root/x/* "Two words" writes:session.plan writes>0');
   expect(read.map(({ isNegated, test }) => [isNegated, test.of, 'text' in test ? test.text : test.wanted])).toEqual([
     [false, 'kind', 'generator'],
@@ -23,21 +23,21 @@ test('terms are read', () => {
 });
 
 test.each([
-  ['a sttus:failed', 3, '"sttus" is no field'],
-  ['status:broken', 8, '"broken" is no status'],
-  ['-kind:agent', 7, '"agent" is no kind'],
-  ['dur>soon', 5, '"soon" is no time'],
-  ['items>-1', 7, '"-1" is no number'],
-  ['name>x', 5, 'has no more and no less'],
-  ['a "b c', 3, 'this quote does not end'],
+  ['a sttus:failed', 3, '"sttus" is not a field'],
+  ['status:broken', 8, '"broken" is not a status'],
+  ['-kind:agent', 7, '"agent" is not a kind'],
+  ['dur>soon', 5, '"soon" is not a time'],
+  ['items>-1', 7, '"-1" is not a number'],
+  ['name>x', 5, '"name" cannot be compared with ">"'],
+  ['a "b c', 3, 'unclosed quote'],
   ['-', 2, 'nothing after "-"'],
-])('%s is wrong at letter %i', (text, letter, what) => {
+])('%s is invalid at column %i', (text, column, what) => {
   expect(() => termsOf(text)).toThrowError(
-    expect.objectContaining({ message: expect.stringMatching(`letter ${letter}: .*${what}`) }) as Error,
+    expect.objectContaining({ message: expect.stringMatching(`column ${column}: .*${what}`) }) as Error,
   );
 });
 
-test('stars stand for parts of paths', () => {
+test('stars match parts of paths', () => {
   const fits = [
     ['root/step:a', 'root/*'],
     ['root/step:a/step:b', 'root/*/step:b'],
@@ -54,7 +54,7 @@ test('stars stand for parts of paths', () => {
   expect(others.filter(([path, pattern]) => fitsPath(path, pattern))).toEqual([]);
 });
 
-test('a text is looked for in what a row is called, and in its path only if it is written like one', () => {
+test('a text is searched in the name of a row, and in its path only if it looks like a path', () => {
   const path = 'root/tap:plan/foreach:each[2]/step:item';
   expect(['item', 'te', 'each[2]/', 'tap:', 'each['].filter((text) => !isCalled(path, text))).toEqual([]);
   expect(['st', 'tap', 'plan', 'each'].filter((text) => isCalled(path, text))).toEqual([]);

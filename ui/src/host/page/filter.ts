@@ -41,10 +41,10 @@ const EXAMPLES: Record<string, string> = {
 
 function wrong(at: number, what: string): Fault {
   const details = [{ path: String(at), message: what }];
-  return { kind: 'invalid', message: `the filter is wrong at letter ${at}: ${what}`, details };
+  return { kind: 'invalid', message: `invalid filter at column ${at}: ${what}`, details };
 }
 
-/** The words between blanks, where quotes keep blanks together; `plain` is where the first quote begins. */
+/** The words between spaces, except spaces in quotes; `plain` is the position of the first quote. */
 function wordsOf(text: string): { at: number; text: string; plain: number }[] {
   const words: { at: number; text: string; plain: number }[] = [];
   let word: (typeof words)[number] | null = null;
@@ -60,18 +60,18 @@ function wordsOf(text: string): { at: number; text: string; plain: number }[] {
       quote = quote === null ? n + 1 : null;
     } else word.text += letter;
   }
-  if (quote !== null) throw wrong(quote, 'this quote does not end; write "…" around a text with blanks');
+  if (quote !== null) throw wrong(quote, 'unclosed quote; write "…" around text with spaces');
   return words;
 }
 
-/** The terms of a filter; throws what is wrong, with its place. */
+/** Parses the terms of a filter; throws an error with its column. */
 export function termsOf(text: string): Term[] {
   return wordsOf(text).map((word) => {
     const isNegated = word.text.startsWith('-') && word.plain > 0;
     const rest = isNegated ? word.text.slice(1) : word.text;
     const at = isNegated ? word.at + 1 : word.at;
     if (rest === '') throw wrong(at, isNegated ? 'there is nothing after "-"' : 'there is nothing between the quotes');
-    // A sign inside quotes separates nothing.
+    // A sign inside quotes is part of the text.
     const sign = rest.slice(0, word.plain - (isNegated ? 1 : 0)).search(/[:<>=]/);
     const test: Test = sign < 0 ? { of: 'text', text: rest.toLowerCase() } : field(rest, sign, at);
     return { isNegated, test };
@@ -84,17 +84,18 @@ function field(text: string, end: number, at: number): Test {
   const value = rest.slice(sign.length);
   const valueAt = at + name.length + sign.length;
   if (!Object.hasOwn(EXAMPLES, name))
-    throw wrong(at, `"${name}" is no field; there are ${FIELDS}. Text is looked for in quotes: "${text}"`);
+    throw wrong(at, `"${name}" is not a field; there are ${FIELDS}. To search for text, quote it: "${text}"`);
   if (value === '') throw wrong(valueAt, `there is nothing after "${name}${sign}"; write ${EXAMPLES[name]}`);
   if (FIGURES.includes(name)) {
     if (name === 'writes' && sign === ':' && !isNumber(value)) return { of: 'writesTo', text: value };
     return { of: name as Figure, compare, wanted: name === 'dur' ? time(value, valueAt) : number(value, valueAt) };
   }
-  if (sign !== ':') throw wrong(at + name.length, `"${name}" has no more and no less; write ${EXAMPLES[name]}`);
+  if (sign !== ':')
+    throw wrong(at + name.length, `"${name}" cannot be compared with "${sign}"; write ${EXAMPLES[name]}`);
   if (name === 'kind' && !KINDS.includes(value))
-    throw wrong(valueAt, `"${value}" is no kind; there are ${KINDS.join(', ')}`);
+    throw wrong(valueAt, `"${value}" is not a kind; there are ${KINDS.join(', ')}`);
   if (name === 'status' && !STATUSES.includes(value))
-    throw wrong(valueAt, `"${value}" is no status; there are ${STATUSES.join(', ')}`);
+    throw wrong(valueAt, `"${value}" is not a status; there are ${STATUSES.join(', ')}`);
   return { of: name as 'kind' | 'status' | 'name' | 'path', text: name === 'name' ? value.toLowerCase() : value };
 }
 
@@ -103,17 +104,17 @@ const positive = (text: string) => (isNumber(text) && Number(text) >= 0 ? Number
 
 function number(text: string, at: number): number {
   const found = positive(text);
-  if (found === null) throw wrong(at, `"${text}" is no number`);
+  if (found === null) throw wrong(at, `"${text}" is not a number`);
   return found;
 }
 
 function time(text: string, at: number): number {
   const unit = UNITS.find(([one]) => text.endsWith(one) && positive(text.slice(0, -one.length)) !== null);
-  if (!unit) throw wrong(at, `"${text}" is no time; write it like 20ms, 1.5s, 2m or 1h`);
+  if (!unit) throw wrong(at, `"${text}" is not a time; write it like 20ms, 1.5s, 2m or 1h`);
   return Number(text.slice(0, -unit[0].length)) * unit[1];
 }
 
-/** Whether a path is like a pattern, where `*` is anything inside of a segment and `**` anything; or contains it. */
+/** Whether a path matches a pattern (`*`: any text inside a segment, `**`: any text) or contains a text without stars. */
 export function fitsPath(path: string, pattern: string): boolean {
   if (!pattern.includes('*')) return path.includes(pattern);
   const parts = pattern.split(/(\*+)/).map((part) => {

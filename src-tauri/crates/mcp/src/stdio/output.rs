@@ -1,4 +1,4 @@
-//! What is written to standard output, and which answers are still to come.
+//! Writes messages to standard output, and tracks calls without an answer.
 
 use std::collections::HashSet;
 use std::io;
@@ -18,15 +18,15 @@ pub(super) struct Output {
     /// Held while a line is written.
     writing: tokio::sync::Mutex<()>,
     state: Mutex<State>,
-    /// Told when an answer was written.
+    /// Notified when an answer was written.
     written: Notify,
 }
 
 #[derive(Default)]
 struct State {
-    /// The ids of calls that were not answered, as JSON.
+    /// The ids of unanswered calls, as JSON.
     open: HashSet<String>,
-    /// Answers that are there and were not written yet.
+    /// The number of answers that are not written yet.
     unwritten: usize,
     batches: Vec<Batch>,
     /// The version of the protocol that was agreed on.
@@ -35,7 +35,7 @@ struct State {
     refused: Option<String>,
 }
 
-/// A list of messages that is answered by one list.
+/// A batch of messages, which is answered with one list.
 struct Batch {
     open: HashSet<String>,
     answers: Vec<Value>,
@@ -51,12 +51,12 @@ impl Output {
         self.state().version.clone()
     }
 
-    /// Whether the last answer that was an error is that to a request.
+    /// Whether the last error was the answer to this request.
     pub(super) fn was_refused(&self, id: &str) -> bool {
         self.state().refused.as_deref() == Some(id)
     }
 
-    /// Notes that a message will be answered. An id that is in use is refused: there is one answer to it.
+    /// Registers a message that will be answered. Refuses an id that is in use.
     pub(super) fn expect(&self, message: &RxJsonRpcMessage<RoleServer>) -> Result<(), Wrong> {
         let mut state = self.state();
         if let JsonRpcMessage::Request(request) = message {
@@ -66,7 +66,7 @@ impl Output {
                 return Err(Wrong::request(Some(id), text));
             }
         }
-        // A call that was cancelled has no answer.
+        // A cancelled call gets no answer.
         if let JsonRpcMessage::Notification(note) = message {
             let note = json!(note);
             if note["method"] == "notifications/cancelled" {
@@ -76,7 +76,7 @@ impl Output {
         Ok(())
     }
 
-    /// Notes that messages, each of which is expected, are answered by one list, which has these answers already.
+    /// Registers a batch: these messages are answered with one list, which already contains `answers`.
     pub(super) fn expect_list(self: &Arc<Self>, messages: &[RxJsonRpcMessage<RoleServer>], answers: Vec<Value>) {
         let open: HashSet<String> = messages.iter().filter_map(id_of).collect();
         if open.is_empty() {
@@ -88,29 +88,29 @@ impl Output {
         self.state().batches.push(Batch { open, answers });
     }
 
-    /// Answers what is no message.
+    /// Answers an invalid message with an error.
     pub(super) fn refuse(self: &Arc<Self>, wrong: &Wrong) {
         self.write_later(wrong.answer());
     }
 
-    /// Writes on a task of its own: a read that is cancelled must not cut a line.
+    /// Writes in a separate task, because cancelling a read must not cut a line.
     fn write_later(self: &Arc<Self>, answer: Value) {
         self.state().unwritten += 1;
         let output = self.clone();
         tokio::spawn(async move {
-            // A client that does not read any more has gone.
+            // A failed write means that the client is gone.
             let _ = output.write(&answer).await;
             output.state().unwritten -= 1;
             output.written.notify_waiters();
         });
     }
 
-    /// Writes a message, or keeps it for the list that it is a part of.
+    /// Writes a message, or keeps it for its batch.
     pub(super) async fn send(&self, message: Value) -> io::Result<()> {
         let id = message.get("method").is_none().then(|| message["id"].to_string());
         let (whole, is_awaited) = {
             let mut state = self.state();
-            // The id is free before the client has the answer: it may be used again at once.
+            // Free the id before the client gets the answer, because the client may reuse it at once.
             let is_awaited = id.as_ref().is_some_and(|id| state.open.remove(id));
             state.unwritten += usize::from(is_awaited);
             if let Some(version) = message["result"]["protocolVersion"].as_str() {
@@ -154,7 +154,7 @@ impl Output {
         out.flush().await
     }
 
-    /// Waits until everything is answered.
+    /// Waits until all calls are answered and the answers written.
     pub(super) async fn finished(&self) {
         loop {
             let mut written = std::pin::pin!(self.written.notified());

@@ -1,20 +1,20 @@
-//! The reply of a server that was asked for a stream, kept until an event of it is read. A server may answer with one
-//! document instead, which is then read as it is: nothing is asked, and paid for, twice.
+//! Keeps the reply to a streaming request until the first event is read. A server may answer with one document instead,
+//! which is then read from here, so that the call is not repeated and paid for twice.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What a server has answered so far.
+/// The reply of a server so far.
 #[derive(Default)]
 pub(super) struct KeptReply(Mutex<Kept>);
 
 #[derive(Default)]
 struct Kept {
-    /// Whether an event was read, so that nothing is kept any longer.
+    /// Whether an event was read; from then on nothing is kept.
     is_stream: bool,
     reply: WholeReply,
 }
 
-/// A reply as it came: the head for the library, and the body.
+/// A complete reply: the head, in the library's form, and the body.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct WholeReply {
     pub(super) head: String,
@@ -39,7 +39,7 @@ impl KeptReply {
         }
     }
 
-    /// Keeps nothing from now on: an event of the stream was read.
+    /// Drops the reply and keeps nothing from now on, because an event of the stream was read.
     pub(super) fn drop_as_stream(&self) {
         let mut kept = self.kept();
         kept.is_stream = true;
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_is_kept_until_an_event_of_it_is_read() {
+    fn a_reply_is_kept_until_its_first_event_is_read() {
         let kept = KeptReply::default();
         kept.begin("HTTP/1.1 200 -");
         kept.add(b"{ \"a\":");

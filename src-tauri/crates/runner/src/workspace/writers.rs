@@ -1,4 +1,4 @@
-//! Who wrote a value: the history of one place of one scope in a request.
+//! The writers of a value: the history of one path of one scope in a request.
 
 mod edits;
 
@@ -16,13 +16,13 @@ use super::{At, Workspace};
 use crate::core::fault::Fault;
 use crate::views::{EarlierWrite, Json, WriteRow};
 
-/// What a scope may be called.
+/// The names of scopes, for error messages.
 const SCOPES: &str = "session, user, project (or org), request, sequencer, sequencer[PATH] or block[PATH]";
 
 /// The operation of a [`WriteRow`] that is a fork's edit.
 pub(super) const EDIT: &str = "edit";
 
-/// Where to look: `session.topic`, `sequencer[root/step:plan].steps[0]`.
+/// The address of a value in state: `session.topic`, `sequencer[root/step:plan].steps[0]`.
 pub(super) struct Address {
     pub(super) kind: ScopeKind,
     /// The path, or the id, of a sequencer or a block.
@@ -31,9 +31,9 @@ pub(super) struct Address {
 }
 
 impl Workspace {
-    /// The operations of a request that changed a place, in the order they came into force; durable
-    /// writes do so when a block's end commits them. Of a fork also its edits, and what the blocks wrote that it keeps.
-    /// `address` is `SCOPE.PATH`.
+    /// The operations of a request that changed a path, in the order in which they took effect; durable
+    /// writes do so when a block's end commits them. For a fork also its edits, and the writes of the blocks that it
+    /// shares with its origin. `address` is `SCOPE.PATH`.
     pub fn history(&self, request: &str, address: &str) -> Result<Vec<WriteRow>, Fault> {
         if let Some(rows) = self.writes_of_calls(request, address)? {
             return Ok(rows);
@@ -47,7 +47,7 @@ impl Workspace {
         Ok(rows)
     }
 
-    /// As [`history`](Self::history), without the edits of forks; `named` precedes the address where it was given.
+    /// [`history`](Self::history) without the edits of forks. Error messages put `named` before the address.
     pub(super) fn writes_of_all(&self, request: &str, address: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
         let own = self.writes_to(request, address, named)?;
         // The records of a fork are copies, whose changes begin with the fork.
@@ -67,14 +67,14 @@ impl Workspace {
         Ok(kept)
     }
 
-    /// Where a fork leaves its request, if that is still there.
+    /// The origin and fork point of a fork, if the origin still exists.
     pub(super) fn origin_of(&self, request: &str) -> Result<Option<ForkedFrom>, Fault> {
         let Some(from) = self.request(request)?.forked_from else { return Ok(None) };
         Ok(self.store.request(&from.request_id).map_err(Fault::internal)?.map(|_| from))
     }
 
-    /// As [`writes_of_all`](Self::writes_of_all); of durable records only what the request itself wrote, so a fork
-    /// without what it keeps.
+    /// [`writes_of_all`](Self::writes_of_all), but for durable records only the request's own writes, without those
+    /// that a fork shares with its origin.
     pub(super) fn writes_to(&self, request: &str, text: &str, named: &str) -> Result<Vec<WriteRow>, Fault> {
         let address =
             Address::parse(&self.address_in(request, text)?, named).map_err(|fault| self.with_names(request, fault))?;
@@ -116,17 +116,17 @@ impl Workspace {
     }
 }
 
-/// How many other requests are looked through for an earlier write.
+/// How many other requests are searched for an earlier write.
 const MAX_WRITERS: u32 = 200;
 
 impl Workspace {
-    /// The newest write of another request to a place, as of an event of this one: where a value came from that this
+    /// The newest write of another request to a path, as of an event of this one: the origin of a value that this
     /// request found. `None` if no other request wrote there.
     pub fn written_before(&self, request: &str, address: &str, seq: u64) -> Result<Option<EarlierWrite>, Fault> {
         self.left_before(request, address, seq, &|_: &WriteRow| true)
     }
 
-    /// As [`written_before`](Self::written_before), of the writes that may have left what was found.
+    /// [`written_before`](Self::written_before), limited to writes that `is_left` accepts.
     pub(super) fn left_before(
         &self,
         request: &str,
@@ -136,7 +136,7 @@ impl Workspace {
     ) -> Result<Option<EarlierWrite>, Fault> {
         let parsed = Address::parse(&self.address_in(request, address)?, "--path ")?;
         let row = self.request(request)?;
-        // A fork begins with what its request had, under keys of its own.
+        // A fork begins with copies of its origin's records, under its own keys.
         if let Some(from) = &row.forked_from {
             let until = from.seq.min(seq);
             let history = self.history(&from.request_id, address)?;
@@ -149,7 +149,7 @@ impl Workspace {
         for scope in self.scopes_of(request)?.iter().filter(|scope| scope.kind.is_durable() && parsed.names(scope)) {
             let others = self.store.writers_before(scope, request, seq, MAX_WRITERS).map_err(Fault::internal)?;
             for other in others {
-                // What it wrote last may have come after the instant, while both ran.
+                // Its last write may be later than the instant, because both ran at the same time.
                 if let Some(write) = self.history(&other, address)?.into_iter().rfind(|write| is_left(write)) {
                     return self.earlier(&other, write).map(Some);
                 }
@@ -175,8 +175,8 @@ impl Workspace {
         Ok(EarlierWrite { request_id: row.id, session_id: row.session_id, flow: row.flow, action: row.action, write })
     }
 
-    /// Says which writes to durable records were recorded as of an instant and took effect after it: a block's writes
-    /// do so when it ends.
+    /// The writes to durable records that were recorded at an instant but not yet in effect, because a block's writes
+    /// take effect when it ends.
     pub fn pending_writes(&self, request: &str, at: Option<&At>) -> Result<Vec<String>, Fault> {
         let Some(at) = at else { return Ok(Vec::new()) };
         let at = self.seq_at(request, Some(at))?;
@@ -206,7 +206,7 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// The resumes of a request, each with whether it kept what had ended.
+    /// The resumes of a request, and for each whether it reused finished blocks without recording them again.
     fn resumes(&self, request: &str) -> Result<Vec<(Seq, bool)>, Fault> {
         let query = EventQuery { kind: Some("request_resumed".to_owned()), ..EventQuery::default() };
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
@@ -217,15 +217,15 @@ impl Workspace {
         Ok(events.into_iter().filter_map(resume).collect())
     }
 
-    /// Whether a fork keeps what it shares with its request. One of an older version recorded it again.
+    /// Whether a fork reuses shared events without recording them again, unlike forks of older versions.
     fn keeps(&self, fork: &str, forked_at: Seq) -> Result<bool, Fault> {
         let resumes = self.resumes(fork)?;
         Ok(resumes.iter().find(|(seq, _)| *seq > forked_at).is_none_or(|(_, keeps_ended)| *keeps_ended))
     }
 
-    /// The writes of a request that a resume only put in force again.
+    /// The writes of a request that a resume only re-applied.
     pub(super) fn recalled(&self, request: &str) -> Result<HashSet<Seq>, Fault> {
-        // Each resume gives the owner a new number, which is known without looking at events.
+        // Each resume raises the owner's epoch, so a request of the first epoch has none; no need to read events.
         let row = self.store.request(request).map_err(Fault::internal)?;
         if row.is_none_or(|row| row.epoch <= 1) {
             return Ok(HashSet::new());
@@ -249,12 +249,12 @@ impl Address {
         let (block, rest) = match kind {
             ScopeKind::Sequencer | ScopeKind::Block if rest.starts_with('[') && !rest.starts_with("[\"") => {
                 let (inner, rest) =
-                    bracketed(rest).ok_or_else(|| wrong(format!("the bracket after {word} does not end")))?;
+                    bracketed(rest).ok_or_else(|| wrong(format!("the bracket after {word} is not closed")))?;
                 (Some(inner.to_owned()), rest)
             }
             ScopeKind::Sequencer => (Some("root".to_owned()), rest),
             ScopeKind::Block => {
-                return Err(wrong("say which block, by its path: block[root/step:name].field".to_owned()));
+                return Err(wrong("add the path of the block: block[root/step:name].field".to_owned()));
             }
             _ => (None, rest),
         };
@@ -276,7 +276,7 @@ impl Address {
     }
 }
 
-/// What stands in the first bracket of a text, and what follows it. Paths have brackets themselves.
+/// The content of the first bracket of a text, and the text after it. Paths may contain nested brackets.
 fn bracketed(text: &str) -> Option<(&str, &str)> {
     let mut depth = 0_usize;
     for (at, letter) in text.char_indices() {

@@ -1,4 +1,4 @@
-//! Node's words for errors that the runtime made, asked for by the SDK where an author's code meets an error.
+//! Node's messages for errors of the runtime. The SDK requests them when an author's code sees an error.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,11 +11,11 @@ use crate::bundle::callsite::of_thrown;
 use crate::bundle::trace::Trace;
 use crate::vm::Shared;
 
-/// How many answers are kept: a loop may catch the same error again and again.
+/// How many messages are cached, because a loop may catch the same error repeatedly.
 const MAX_KNOWN: usize = 64;
 
-/// Installs `native.explain`, which returns Node's message for an error's class, message and stack; nothing if the
-/// runtime did not make the error, or no better words are known.
+/// Installs `native.explain`, which returns Node's message for an error's class, message and stack. It returns nothing
+/// if the error is not from the runtime, or no better message is known.
 pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
     let seen = shared.clone();
     let known: RefCell<HashMap<[String; 3], Option<String>>> = RefCell::default();
@@ -36,7 +36,7 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     native.set("explain", Function::new(ctx.clone(), explain)?)
 }
 
-/// What a script threw, as it came out of the runtime.
+/// A value that a script threw, as text.
 pub(crate) struct Thrown {
     /// `Name: message`, or another value as text; a message may have several lines.
     pub(crate) said: String,
@@ -51,7 +51,7 @@ impl From<String> for Thrown {
 }
 
 impl Thrown {
-    /// Reads what was caught.
+    /// Converts a caught error.
     pub(crate) fn of(caught: rquickjs::CaughtError<'_>) -> Thrown {
         match caught {
             rquickjs::CaughtError::Exception(exception) => {
@@ -67,13 +67,13 @@ impl Thrown {
         }
     }
 
-    /// The message without the name that says nothing.
+    /// The message without the prefix `Error: `.
     pub(crate) fn message(&self) -> &str {
         self.said.trim_start_matches("Error: ")
     }
 }
 
-/// Returns the message and the place of what a file threw while it loaded.
+/// Returns the message and position of an error that a file threw while it loaded.
 pub(crate) fn at_load(trace: &Trace, code: &str, thrown: &Thrown) -> (String, Option<Location>) {
     let (message, stack) = (thrown.said.as_str(), thrown.stack.as_str());
     let (class, said) = message.split_once(": ").unwrap_or(("Error", message));
@@ -85,12 +85,12 @@ pub(crate) fn at_load(trace: &Trace, code: &str, thrown: &Thrown) -> (String, Op
     }
 }
 
-/// Returns a thrown value that is no error as text: its JSON, or what it is.
+/// Returns a thrown value that is not an error as text: its JSON, or its type.
 pub(crate) fn without_error(value: &rquickjs::Value<'_>) -> String {
     let ctx = value.ctx();
     let json = ctx.json_stringify(value.clone());
     if json.is_err() {
-        // What its `toJSON` threw.
+        // Clears the error that its `toJSON` threw.
         ctx.catch();
     }
     let json = json.ok().flatten().and_then(|json| json.to_string().ok());

@@ -1,9 +1,9 @@
 //! Adds missing `rebased` values to the commits of old logs.
 //!
 //! The event of a write has the value that its block saw. If another request had committed first, the commit also has
-//! the value that resulted ([`engine::event::ScopeCommit::rebased`]). Older versions did not record it. It follows from
-//! the events, so it is added when an old database is migrated, and when an old export is imported. This must not
-//! change any state.
+//! the resulting value ([`engine::event::ScopeCommit::rebased`]). Older versions did not record it. It can be derived
+//! from the events, so it is added when an old database is migrated or an old export is imported. Must not change any
+//! state.
 
 use crate::sql::{Connection, OptionalExtension};
 use engine::event::{EventKind, Seq};
@@ -35,7 +35,7 @@ struct CommittedChange {
     event: i64,
     request: i64,
     operations: Vec<Seq>,
-    /// The version that it made.
+    /// The resulting version.
     version: u64,
 }
 
@@ -59,7 +59,7 @@ fn add_missing_of_scope(connection: &Connection, scope: i64, key: &ScopeKey, aft
     let mut one = connection.prepare_cached("SELECT kind, body FROM event WHERE request = ?1 AND seq = ?2")?;
     let (mut last, mut version, mut state) = (after, 0, State::default());
     for (at, change) in changes.iter().enumerate() {
-        // A keyframe that no change leads to: of an import, or a tombstone.
+        // A keyframe without a change: of an import, or a tombstone.
         if at == 0 || standalone.query_row((scope, last, change.event), |row| row.get(0))? {
             let record = states::at(connection, scope, change.event - 1)?;
             (version, state) = (record.version, (*record.state).clone());
@@ -76,7 +76,7 @@ fn add_missing_of_scope(connection: &Connection, scope: i64, key: &ScopeKey, aft
                     let sums = operation.sums(&state);
                     let is_same = match (&value, &sums) {
                         (Some(value), Some(sums)) => equal(value, sums),
-                        // A write without a value has no wrong value.
+                        // A write without a value cannot have a wrong one.
                         _ => true,
                     };
                     is_rebased |= recorded != version || !is_same;
@@ -90,7 +90,7 @@ fn add_missing_of_scope(connection: &Connection, scope: i64, key: &ScopeKey, aft
                 _ => return Ok(()),
             }
         }
-        // A fork's records begin at the version that they were copied at, which operations do not add up to.
+        // A fork's records begin at their copied version, which is more than the number of their operations.
         version = change.version;
         if is_rebased {
             write_rebased(connection, change.event, key, values)?;

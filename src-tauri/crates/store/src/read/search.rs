@@ -17,7 +17,7 @@ use crate::row::error::Error;
 use crate::row::item_text::{keep_end, text_before};
 use crate::row::trigrams::{may_hold, trigrams};
 
-/// What to look for.
+/// A search.
 #[derive(Clone, Debug, Default)]
 pub struct SearchQuery {
     /// The text; case is ignored, and there are no wildcards.
@@ -26,7 +26,7 @@ pub struct SearchQuery {
     pub session: Option<String>,
     /// Only in this request.
     pub request: Option<String>,
-    /// What is done with samples of experiments, if neither a session nor a request is named.
+    /// Whether samples of experiments are searched, if neither a session nor a request is named.
     pub samples: Samples,
     /// At most this many hits.
     pub limit: Option<u64>,
@@ -55,7 +55,7 @@ impl Store {
         self.search_hiding(query, &Redaction::default())
     }
 
-    /// As [`search`](Self::search). Known values of secrets are hidden before a text is looked through and cut.
+    /// [`search`](Self::search) that hides known values of secrets before a text is searched and cut.
     pub fn search_hiding(&self, query: &SearchQuery, redaction: &Redaction) -> Result<Vec<Hit>, Error> {
         let needle = Needle::new(&query.text);
         let mut skip = query.offset.unwrap_or(0);
@@ -88,7 +88,7 @@ impl Store {
 }
 
 impl Store {
-    /// The blocks' inputs and outputs of a request that are recorded as the value of one of these events: the event,
+    /// The blocks whose input or output is recorded as a reference to the value of one of these events: the event,
     /// and the path of the block.
     pub fn values_of(&self, request: &str, seqs: &[Seq]) -> Result<Vec<(Seq, String)>, Error> {
         let mut wanted: HashSet<Seq> = seqs.iter().copied().collect();
@@ -182,7 +182,7 @@ fn read(
         "SELECT e.seq, e.kind, e.body, p.text FROM event e LEFT JOIN path p ON p.n = e.path
          WHERE e.request = ?1 AND e.seq BETWEEN ?2 AND ?3 ORDER BY e.seq",
     )?;
-    // Only these characters are written differently in JSON, so other texts can be compared with the body itself.
+    // JSON escapes only these characters, so texts without them can be searched in the body itself.
     let is_as_written =
         !needle.as_str().contains(|letter: char| letter == '"' || letter == '\\' || letter.is_control());
     let mut hits = Vec::new();
@@ -236,20 +236,20 @@ fn request_id(connection: &Connection, n: i64) -> Result<Arc<str>, Error> {
 struct DeltaTexts<'a> {
     range: &'a EventRange,
     text_so_far: HashMap<Seq, String>,
-    /// Items that have ended. Their last event has the whole text, so their deltas are no hits.
+    /// Items that have ended. Their last event has the whole text, so their deltas do not count as hits.
     ended_items: Option<HashSet<Seq>>,
 }
 
 impl DeltaTexts<'_> {
-    /// After an item was given other fields, its text is looked up again.
+    /// Forgets the text of an updated item, so that it is read again.
     fn forget(&mut self, updated: Option<EventKind>) {
         if let Some(EventKind::ItemUpdated { of, .. }) = updated {
             self.text_so_far.remove(&of);
         }
     }
 
-    /// Prepends the item's text before a delta, as far as a hit that ends in the delta can reach back. Returns whether
-    /// there is such a hit, and the item has not ended.
+    /// Prepends the end of the item's earlier text to a delta, so that hits across deltas are found. Returns whether
+    /// there is such a hit and the item has not ended.
     fn join(
         &mut self,
         connection: &Connection,

@@ -1,7 +1,7 @@
-//! What people add to requests and sessions: tags, notes and titles.
+//! Tags, notes and titles of requests and sessions.
 //!
-//! An annotation is a fact of its own, outside of any request's log: it changes no replay, no verdict and no event.
-//! Rows are only added, so it stays known who added what and when; the newest one counts. Must not write events.
+//! An annotation is stored outside of any request's log: it changes no replay, no verdict and no event.
+//! Rows are only added, so the author and time of each stay known; the newest one counts. Must not write events.
 
 use crate::sql::Connection;
 
@@ -9,10 +9,11 @@ use crate::Store;
 use crate::row::annotation::{Annotated, Annotation, AnnotationKind, Subject, of_row, row_of};
 use crate::row::error::Error;
 
-/// The most tags that one request or session has.
+/// The maximum number of tags of one request or session.
 const MAX_TAGS: usize = 100;
 
-/// Statements that delete the rows of a request that no event has, and of what it used, a few at a time.
+/// Statements that delete the rows of a request that do not belong to events (annotations, tags, model usage), a few at
+/// a time.
 pub(crate) const DELETE_SOME: [&str; 3] = [
     "DELETE FROM annotation WHERE n IN (SELECT n FROM annotation WHERE request = ?1 LIMIT ?2)",
     "DELETE FROM tag WHERE request = ?1 AND name IN (SELECT name FROM tag WHERE request = ?1 LIMIT ?2)",
@@ -20,21 +21,21 @@ pub(crate) const DELETE_SOME: [&str; 3] = [
          (SELECT model, paid_by FROM model_usage WHERE request = ?1 LIMIT ?2)",
 ];
 
-/// As [`DELETE_SOME`], of a session, with its journal.
+/// [`DELETE_SOME`] for a session, with its journal.
 pub(crate) const DELETE_SOME_OF_SESSION: [&str; 3] = [
     "DELETE FROM journal WHERE session = ?1 AND event IN (SELECT event FROM journal WHERE session = ?1 LIMIT ?2)",
     "DELETE FROM session_annotation WHERE n IN (SELECT n FROM session_annotation WHERE session = ?1 LIMIT ?2)",
     "DELETE FROM session_tag WHERE session = ?1 AND name IN (SELECT name FROM session_tag WHERE session = ?1 LIMIT ?2)",
 ];
 
-/// What became of annotations.
+/// The result of adding annotations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Annotating {
-    /// They are stored; this holds now.
+    /// They are stored; these tags, note and title are now in effect.
     Done(Annotated),
     /// There is no such request or session. Nothing was stored.
     Unknown,
-    /// There would be more tags than there may be; this many are allowed. Nothing was stored.
+    /// The tags would exceed this limit. Nothing was stored.
     TooManyTags(usize),
 }
 
@@ -78,11 +79,11 @@ fn count_after(before: &Annotated, added: &[Annotation]) -> usize {
             AnnotationKind::Note | AnnotationKind::Title => {}
         }
     }
-    // Tags that are there already may be more than are allowed now.
+    // Existing tags may exceed the limit, because older versions had none; only more tags are refused.
     if tags.len() > before.tags.len() { tags.len() } else { 0 }
 }
 
-/// Adds a row, and brings what follows from it up to date.
+/// Adds a row, and updates the tags and the title derived from it.
 pub(crate) fn insert(connection: &Connection, subject: Subject, n: i64, annotation: &Annotation) -> Result<(), Error> {
     let Annotation { at, by, kind, value } = annotation;
     let (annotations, tags, row) = (subject.annotations(), subject.tags(), subject.table());

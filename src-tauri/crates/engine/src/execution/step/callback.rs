@@ -1,10 +1,10 @@
 //! Callbacks: an author's functions of a block that runs other blocks (ARCHITECTURE §3.5).
 //!
-//! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are transactions of
-//! their own. A callback's writes commit when it returns. When a record changed under it, the callback alone runs
-//! again, not the blocks around it, and its effects get the same results again. A callback that emitted events, wrote
-//! anything, or read records, items or session notes (which may change later) is not called again by a resume: what
-//! it returned is in the log.
+//! A sequencer's maps, conditions and connectors, and the hooks of every block that runs others, are separate
+//! transactions. A callback's writes commit when it returns. If a record has changed meanwhile, only the callback runs
+//! again, not the blocks around it, and its effects return the same results. A resume does not call a callback again
+//! if it emitted events, wrote anything, or read records, items or session notes (which may change later): its return
+//! value is in the log.
 
 use std::rc::Rc;
 
@@ -27,10 +27,10 @@ use crate::model::resource::due::DueReaction;
 use crate::model::scope::ScopeKey;
 use crate::model::step_value::StepValue;
 
-/// How deep callbacks call callbacks at most: an agent's hook of stored messages that stores one has no end.
+/// The maximum depth of nested callbacks. An agent's hook for stored messages that stores a message recurses forever.
 const MAX_DEPTH: u32 = 16;
 
-/// Returns a first call, which gets the exchanges again that it made before its request was resumed.
+/// Creates a first call. Its effects return the results that they had before the request was resumed.
 fn resumed(cx: &Context, name: &str, depth: u32) -> CallbackCall {
     let effects = cx.run.replay_cache.exchanges_of(&cx.frame.path).map(AttemptEffects::after).unwrap_or_default();
     CallbackCall { effects, ..CallbackCall::new(name, depth) }
@@ -42,8 +42,8 @@ pub async fn call(cx: &Context, role: &str, function: &Fun, args: Vec<Arg>) -> R
     call_choosing(cx, role, function, args, &[]).await
 }
 
-/// As [`call`], for a function that may return one of `blocks`: the log holds its name, and a resume finds the block
-/// by it.
+/// [`call`] for a function that may return one of `blocks`: the log contains the block's name, by which a resume finds
+/// it.
 pub(crate) async fn call_choosing(
     cx: &Context,
     role: &str,
@@ -76,7 +76,7 @@ pub(crate) async fn resolve_value(
     Ok(resolve_data(cx, role, setting, input).await?.to_json())
 }
 
-/// As [`resolve_value`], with `undefined` apart from `null`.
+/// [`resolve_value`] that distinguishes `undefined` from `null`.
 pub async fn resolve_data(cx: &Context, role: &str, setting: &ValueOrCall, input: &Data) -> Result<Data, FlowError> {
     match setting {
         ValueOrCall::Fixed(value) => Ok(value.clone().into()),
@@ -84,8 +84,8 @@ pub async fn resolve_data(cx: &Context, role: &str, setting: &ValueOrCall, input
     }
 }
 
-/// Calls a callback, again after each conflict, and commits its writes. Returns what it returned and the reactions to
-/// what it wrote.
+/// Calls a callback, again after each conflict, and commits its writes. Returns its result and the reactions to
+/// its writes.
 async fn call_and_commit(
     cx: &Context,
     name: &str,
@@ -96,28 +96,28 @@ async fn call_and_commit(
     if depth > MAX_DEPTH {
         return Err(FlowError {
             code: Some("limit_exceeded".to_owned()),
-            ..FlowError::new("LimitError", format!("it calls itself, by what it does, deeper than {MAX_DEPTH} times"))
+            ..FlowError::new("LimitError", format!("it calls itself more than {MAX_DEPTH} levels deep"))
         });
     }
     let mut superseded = Vec::new();
     let mut permit = None;
     let mut conflicts = 0;
     let mut call = Rc::new(resumed(cx, name, depth));
-    // Writes that a callback made before it failed wait in the block: they are committed with this callback's.
+    // The block holds the writes of failed callbacks; they are committed with this callback's writes.
     let inherited = Transaction::default();
     inherited.take_over(&cx.frame.transaction, cx.run.next_stamp());
     loop {
         cx.run.restore_seen_by_callback(&cx.frame, name);
         let news = cx.run.see_records(&cx.frame, &call.transaction)?;
-        // Rebased where that is possible, so that the callback sees these writes on top of the newest records; where it
-        // is not, the commit below is refused.
+        // Rebase these writes if possible, so that the callback sees them on top of the newest records; otherwise the
+        // commit below is refused.
         rebase_on_newest(&cx.run, &inherited)?;
         call.transaction.take_over(&inherited.copy(), cx.run.next_stamp());
         let returned =
             cx.frame.until_suspended(function.call(args.clone(), cx.for_call(call.clone()).invocation())).await;
         let returned = returned.map_err(|error| cx.run.effects.redaction().thrown(error));
         if let Ok(Returned::Block(block)) = &returned {
-            // Checked before anything of this call is committed.
+            // Check before anything of this call is committed.
             cx.run.replay_cache.check_route(&cx.frame.path, &block.name)?;
         }
         record_seen_versions(cx, &call, news);
@@ -194,31 +194,29 @@ fn record_seen_versions(cx: &Context, call: &Rc<CallbackCall>, mut news: Vec<(Sc
 }
 
 impl CallbackCall {
-    /// Releases what was kept for a repetition of the call.
+    /// Releases the effect results that were kept for repetitions of the call.
     fn release(&self, cx: &Context) {
         self.effects.end();
         self.ordinals.give_back(&mut cx.frame.ordinals.borrow_mut());
     }
 }
 
-/// Skips a call whose result the caller has from the log: its writes to shared state are applied again, and the calls
-/// after it keep their numbers.
+/// Skips a call whose result the caller already has from the log. Applies its writes to shared state again and counts
+/// the call, so that later calls keep their numbers.
 pub(crate) fn skip_recorded_call(cx: &Context, role: &str) {
     let name = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     // A call that emitted no events is not in the log.
     cx.run.recorded_callback(&cx.frame, &name, None, &[]);
 }
 
-/// Records the list that an operation runs a block for each item of. A resume returns the recorded list, and records a
-/// drift event where today's list differs (SEMANTICS §3.3).
+/// Records the list over which an operation runs a block. A resume returns the recorded list, and records a
+/// drift event if today's list differs (SEMANTICS §3.3).
 pub(crate) fn record_list(cx: &Context, role: &str, list: StepValue) -> StepValue {
     let function = format!("{role}#{}", cx.ordinal(&format!("function {role}")));
     if let Some(Returned::Data(known)) = cx.run.recorded_callback(&cx.frame, &function, None, &[]) {
         if known != list.data {
-            let text = format!(
-                "drift: {role} of {} has another list than when it began; it goes by the old one",
-                cx.frame.path
-            );
+            let text =
+                format!("drift: {role} of {} now gets another list; it continues with the recorded one", cx.frame.path);
             cx.record(EventKind::drift(DriftKind::List, text));
         }
         return StepValue::new(known);
@@ -252,14 +250,14 @@ struct ReturnedCall<'a> {
 }
 
 impl ReturnedCall<'_> {
-    /// Makes its writes to shared state final, where the log will hold that it returned.
+    /// Makes the callback's writes to shared state final if the log will record that it returned.
     fn make_writes_final(&self, cx: &Context, call: &Rc<CallbackCall>) {
         if self.is_recordable() {
             cx.frame.make_call_writes_final(&call.id);
         }
     }
 
-    /// Returns whether the log can hold what was returned: a value, or a block by its name.
+    /// Returns whether the log can record the result: a value, or a block by its name.
     fn is_recordable(&self) -> bool {
         matches!(self.returned, Returned::Data(_) | Returned::Block(_))
     }
@@ -283,7 +281,7 @@ impl ReturnedCall<'_> {
     }
 }
 
-/// Commits the writes of a callback. Returns `Some` where they cannot be rebased and the function must run again.
+/// Commits the writes of a callback. Returns `Some` if they cannot be rebased and the function must run again.
 async fn commit(
     cx: &Context,
     transaction: &Transaction,

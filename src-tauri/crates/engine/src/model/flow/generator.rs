@@ -18,7 +18,7 @@ pub struct Generator {
     pub context: Vec<ValueOrCall>,
     /// Messages of earlier requests of the session.
     pub history: Option<History>,
-    /// The user's message, or a function that gives it.
+    /// The user's message, or a function that returns it.
     pub user: Option<ValueOrCall>,
     /// Whether the answer is structured; text is streamed.
     pub structured: bool,
@@ -30,7 +30,7 @@ pub struct Generator {
     pub agent_name: Option<String>,
     /// The blocks it may call.
     pub tools: Vec<Rc<Block>>,
-    /// A function that gives those blocks.
+    /// A function that returns these blocks.
     pub tools_call: Option<Fun>,
     /// Whether the system messages list the tools' descriptions.
     pub describe_tools: bool,
@@ -38,21 +38,21 @@ pub struct Generator {
     pub max_iterations: u32,
     /// Whether tool calls are run, or only reported.
     pub run_tools: bool,
-    /// Ends the loop after a step's tools, when it holds.
+    /// Ends the loop after a step's tools if it returns true.
     pub stop_when: Option<Fun>,
     /// The longest answer of one call, in tokens.
     pub max_tokens: Option<u32>,
     /// Options passed on to the provider unchanged.
     pub provider_options: Option<ValueOrCall>,
-    /// What happens to an answer that does not fit the schema.
+    /// How an answer that does not fit the schema is repaired.
     pub repair: Repair,
-    /// How tools run: the generator's settings, and the flow's where it has none.
+    /// How tools run: the generator's settings, with the flow's as defaults.
     pub tool_settings: ToolSettings,
 }
 
 /// The model of a generator.
 pub enum Model {
-    /// A name, a list of names to try in turn, or a function that gives either or an instance.
+    /// A name, a list of names to try in turn, or a function that returns one of these or an instance.
     Named(ValueOrCall),
     /// An author's own model.
     Instance(Rc<ModelInstance>),
@@ -73,7 +73,8 @@ pub struct ModelInstance {
 }
 
 impl ModelInstance {
-    /// Returns whether it can be called for each step; else it is called once, and its tool calls are only reported.
+    /// Returns whether the model can be called for each step. Otherwise it is called once, and its tool calls are only
+    /// reported.
     pub fn answers_steps(&self) -> bool {
         self.step.is_some() || self.stream_step.is_some()
     }
@@ -94,13 +95,13 @@ pub enum History {
     Slot(ValueOrCall),
 }
 
-/// What happens to an answer that does not fit the schema (SEMANTICS §6.5).
+/// How an answer that does not fit the schema is repaired (SEMANTICS §6.5).
 pub struct Repair {
     /// How many repairs without a model are tried; 0 in the modes `fail` and `rescue`.
     pub attempts: u32,
     /// The model that is asked to rewrite the answer, if any.
     pub coerce: Option<Model>,
-    /// `repairOutput`: repairs instead of the default.
+    /// `repairOutput`: replaces the default repair.
     pub call: Option<Fun>,
 }
 
@@ -126,7 +127,7 @@ pub struct ToolSettings {
 pub struct ToolIdentity {
     /// As `agentType`.
     pub agent_type: Option<AgentType>,
-    /// As `itemVisibility`, which goes before the agent's.
+    /// As `itemVisibility`, which overrides the agent's visibility.
     pub item_visibility: Option<Visibility>,
     /// As `agentName`.
     pub agent_name: Option<String>,
@@ -135,9 +136,9 @@ pub struct ToolIdentity {
 /// An author's hook of tool calls: a function or a block.
 #[derive(Clone)]
 pub enum Hook {
-    /// Called with what happened.
+    /// Called with the event's data.
     Call(Fun),
-    /// Run with what happened as its input.
+    /// Run with the event's data as its input.
     Block(Rc<Block>),
 }
 

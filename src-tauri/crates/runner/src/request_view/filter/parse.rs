@@ -37,15 +37,15 @@ const SIGNS: [(&str, Compare); 6] = [
 pub(crate) const UNITS: [(&str, f64); 4] = [("ms", 1.0), ("s", 1_000.0), ("m", 60_000.0), ("h", 3_600_000.0)];
 const FIELDS: &str = "kind, status, dur, name, path, attempt, items, writes and tokens";
 
-/// Every term is asked of every block, so a text that somebody pasted by mistake would keep a view busy for minutes.
+/// Each term is checked on every block, so a long text pasted by mistake would keep a view busy for minutes.
 const MAX_TERMS: usize = 64;
-const MAX_LETTERS: usize = 4_096;
+const MAX_CHARACTERS: usize = 4_096;
 
-/// What is wrong, and at which letter of the text, from 1.
+/// The error of a filter at a column, counted in characters from 1.
 pub(crate) fn wrong(at: usize, what: impl Into<String>) -> Fault {
     let what = what.into();
     Fault::Invalid {
-        message: format!("the filter is wrong at letter {at}: {what}"),
+        message: format!("invalid filter at column {at}: {what}"),
         details: vec![Detail { path: at.to_string(), message: what }],
     }
 }
@@ -61,7 +61,7 @@ pub(crate) struct Word {
 /// A word as `-NAME SIGN VALUE`, or as a text.
 pub(crate) struct Part<'a> {
     pub(crate) is_negated: bool,
-    /// At which letter of the filter the name or the text begins, from 1.
+    /// The column at which the name or the text begins, from 1.
     pub(crate) at: usize,
     /// The field name before the first `:`, `<`, `>` or `=`. `None` if the term is only a text.
     pub(crate) name: Option<&'a str>,
@@ -89,7 +89,7 @@ fn words(text: &str) -> Result<Vec<Word>, Fault> {
         }
     }
     if let Some(at) = quote {
-        return Err(wrong(at, "this quote does not end; write \"…\" around a text with blanks"));
+        return Err(wrong(at, "unclosed quote; write \"…\" around text with spaces"));
     }
     words.extend(word);
     Ok(words)
@@ -97,8 +97,8 @@ fn words(text: &str) -> Result<Vec<Word>, Fault> {
 
 /// The words of a filter that is not too long.
 pub(crate) fn checked_words(text: &str) -> Result<Vec<Word>, Fault> {
-    if text.chars().nth(MAX_LETTERS).is_some() {
-        return Err(wrong(MAX_LETTERS + 1, format!("a filter has at most {MAX_LETTERS} letters")));
+    if text.chars().nth(MAX_CHARACTERS).is_some() {
+        return Err(wrong(MAX_CHARACTERS + 1, format!("a filter has at most {MAX_CHARACTERS} characters")));
     }
     let words = words(text)?;
     if let Some(word) = words.get(MAX_TERMS) {
@@ -156,7 +156,7 @@ fn field(name: &str, rest: &str, at: usize) -> Result<Test, Fault> {
         let text = format!("{name}{rest}");
         return Err(wrong(
             at,
-            format!("\"{name}\" is no field; there are {FIELDS}. Text is looked for in quotes: \"{text}\""),
+            format!("\"{name}\" is not a field; there are {FIELDS}. To search for text, quote it: \"{text}\""),
         ));
     }
     if value.is_empty() {
@@ -170,19 +170,19 @@ fn field(name: &str, rest: &str, at: usize) -> Result<Test, Fault> {
     }
     if sign != ":" {
         let sign_at = at + name.chars().count();
-        return Err(wrong(sign_at, format!("\"{name}\" has no more and no less; write {}", example(name))));
+        return Err(wrong(sign_at, format!("\"{name}\" cannot be compared with \"{sign}\"; write {}", example(name))));
     }
     match name {
         "kind" => {
             let kind = KINDS.into_iter().find(|kind| kind.as_str() == value);
             let known = KINDS.map(BlockKind::as_str).join(", ");
-            kind.map(Test::Kind).ok_or_else(|| wrong(value_at, format!("\"{value}\" is no kind; there are {known}")))
+            kind.map(Test::Kind).ok_or_else(|| wrong(value_at, format!("\"{value}\" is not a kind; there are {known}")))
         }
         "status" => {
             let status = STATUSES.iter().find(|(known, _)| *known == value);
             let known = STATUSES.map(|(known, _)| known).join(", ");
             let status = status.map(|(_, status)| Test::Status(*status));
-            status.ok_or_else(|| wrong(value_at, format!("\"{value}\" is no status; there are {known}")))
+            status.ok_or_else(|| wrong(value_at, format!("\"{value}\" is not a status; there are {known}")))
         }
         "name" => Ok(Test::Name(value.to_lowercase())),
         _ => Ok(Test::Path(value.to_owned())),
@@ -207,10 +207,10 @@ fn number(figure: Figure, text: &str, at: usize) -> Result<f64, Fault> {
     let parse = |text: &str| text.parse::<f64>().ok().filter(|number| number.is_finite() && *number >= 0.0);
     if figure == Figure::Duration {
         let unit = UNITS.iter().find_map(|(unit, ms)| Some(parse(text.strip_suffix(unit)?)? * ms));
-        let what = || format!("\"{text}\" is no time; write it like 20ms, 1.5s, 2m or 1h");
+        let what = || format!("\"{text}\" is not a time; write it like 20ms, 1.5s, 2m or 1h");
         return unit.ok_or_else(|| wrong(at, what()));
     }
-    parse(text).ok_or_else(|| wrong(at, format!("\"{text}\" is no number")))
+    parse(text).ok_or_else(|| wrong(at, format!("\"{text}\" is not a number")))
 }
 
 #[cfg(test)]
@@ -257,23 +257,23 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
         let wrong = [
-            ("a sttus:failed", "letter 3: \"sttus\" is no field; there are kind, status, dur"),
+            ("a sttus:failed", "column 3: \"sttus\" is not a field; there are kind, status, dur"),
             (
                 "step:search",
-                "letter 1: \"step\" is no field; there are kind, status, dur, name, path, attempt, items, \
-                             writes and tokens. Text is looked for in quotes: \"step:search\"",
+                "column 1: \"step\" is not a field; there are kind, status, dur, name, path, attempt, items, \
+                             writes and tokens. To search for text, quote it: \"step:search\"",
             ),
-            ("status:broken", "letter 8: \"broken\" is no status; there are running, completed, failed"),
-            ("-kind:agent", "letter 7: \"agent\" is no kind; there are handler, sequencer, router, generator"),
-            ("dur>soon", "letter 5: \"soon\" is no time; write it like 20ms"),
-            ("dur>5", "letter 5: \"5\" is no time"),
-            ("items>many", "letter 7: \"many\" is no number"),
-            ("items>-1", "letter 7: \"-1\" is no number"),
-            ("status:", "letter 8: there is nothing after \"status:\"; write status:failed"),
-            ("name>x", "letter 5: \"name\" has no more and no less; write name:search"),
-            ("a \"b c", "letter 3: this quote does not end"),
-            ("-", "letter 2: there is nothing after \"-\""),
-            ("\"\"", "letter 1: there is nothing between the quotes"),
+            ("status:broken", "column 8: \"broken\" is not a status; there are running, completed, failed"),
+            ("-kind:agent", "column 7: \"agent\" is not a kind; there are handler, sequencer, router, generator"),
+            ("dur>soon", "column 5: \"soon\" is not a time; write it like 20ms"),
+            ("dur>5", "column 5: \"5\" is not a time"),
+            ("items>many", "column 7: \"many\" is not a number"),
+            ("items>-1", "column 7: \"-1\" is not a number"),
+            ("status:", "column 8: there is nothing after \"status:\"; write status:failed"),
+            ("name>x", "column 5: \"name\" cannot be compared with \">\"; write name:search"),
+            ("a \"b c", "column 3: unclosed quote"),
+            ("-", "column 2: there is nothing after \"-\""),
+            ("\"\"", "column 1: there is nothing between the quotes"),
         ];
         for (text, expected) in wrong {
             let told = told(text);

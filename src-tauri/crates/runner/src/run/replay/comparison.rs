@@ -1,6 +1,6 @@
 //! Compares a replay with the recording: the first difference in the order of the log, and all differences together.
 //!
-//! Pure functions of the two logs. Must not know why a replay was made.
+//! Pure functions of the two logs. Must not depend on the purpose of the replay.
 
 mod accepted;
 mod dispatches;
@@ -33,21 +33,21 @@ use outside_of_blocks::OUTSIDE;
 use shortened::hide;
 pub(crate) use unacceptable::Unacceptable;
 
-/// What the blocks of a request are expected to do where that is not what its events say: by path, in order; `None` of
-/// a block that is expected not to run. Empty if its events say it all.
+/// The expected behaviour of blocks where it differs from the request's events: by path, in order. `None` for
+/// a block that is expected not to run. Empty if nothing differs.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(transparent)]
 pub(crate) struct Expectation(pub(crate) BTreeMap<Arc<str>, Option<Vec<Value>>>);
 
-/// The field of the first entry of a block that says in which form all its entries are; earlier versions wrote none.
+/// The field of a block's first entry with the format of all its entries; earlier versions wrote none.
 const FORM: &str = "form";
 const FORM_OF_TODAY: u32 = 2;
 
-/// The first thing that a replay did otherwise.
+/// A difference between a replay and the recording.
 #[derive(Clone, Debug)]
 pub(crate) struct Difference {
     pub(crate) divergence: Divergence,
-    /// Whether it asked for something that the log does not have: what it would have done then is not known.
+    /// Whether the replay made a call that is not in the log; then its further behaviour is unknown.
     pub(crate) is_asked: bool,
 }
 
@@ -58,28 +58,28 @@ pub(crate) struct Comparison {
     pub(crate) compared: u32,
     /// The first difference.
     pub(crate) first: Option<Difference>,
-    /// What the request is expected to do if all that differs is accepted. `None` if that cannot be accepted.
+    /// The expected behaviour if all differences are accepted. `None` if they cannot be accepted.
     pub(crate) accepted: Option<Expectation>,
-    /// Why it cannot be accepted.
+    /// Why the differences cannot be accepted.
     pub(crate) unacceptable: Option<Unacceptable>,
-    /// If the recording has nothing to compare: why.
+    /// Why nothing can be compared, if so.
     pub(crate) nothing: Option<&'static str>,
 }
 
-/// What a replay did.
+/// The result of a replay.
 pub(crate) struct Found<'r> {
     /// Its events.
     pub(crate) events: &'r [Event],
-    /// The effect that it asked for and that the log does not have.
+    /// The effect that it requested and that is not in the log.
     pub(crate) missing: Option<Missing>,
     /// The questions that it asked.
     pub(crate) questions: Vec<ReplayedQuestion>,
-    /// How the input that the action of today makes of the recorded one differs from that.
+    /// How the recorded input differs after today's action has parsed it.
     pub(crate) input: Option<Divergence>,
 }
 
 impl Comparison {
-    /// Compares as [`of`](Self::of) does; `form` gives what each side did another form.
+    /// Compares as [`of`](Self::of) does, after `form` has transformed both sides.
     fn in_form(
         recorded: &[Event],
         expectation: &Expectation,
@@ -134,7 +134,7 @@ impl Comparison {
             }
             _ => otherwise,
         };
-        // What ran beside a question whose answer was refused was cut off.
+        // A refused answer interrupted the blocks that ran in parallel with its question.
         came.is_to_its_end &= !is_refused;
         expectation.put_in_old_form(&mut is);
         let expected = expectation.on(was);
@@ -142,7 +142,7 @@ impl Comparison {
         let sides = Sides { was: &expected, is: &is, ended: &ended, expectation, came, last };
         let (compared, first) = sides.first_difference(missing.clone());
         let not_asked = |divergence| Difference { divergence, is_asked: false };
-        // What is accepted of the action's root block says how the request is expected to end.
+        // An accepted root block already determines the expected end of the request.
         let end = end.filter(|_| !expectation.0.contains_key(ROOT));
         let first = input.clone().map(not_asked).or(first).or(end.or(outside).or(question).map(not_asked));
         let is_empty = first.is_none() && expected.is_empty() && !request_end::is_compared(recorded, is_compared);
@@ -150,7 +150,7 @@ impl Comparison {
         Comparison { compared, first, accepted, unacceptable, nothing }
     }
 
-    /// The file of the flow used the clock, chance or the like when it was loaded, which it did not when it ran.
+    /// The flow's file used an effect such as the clock while it was loaded, and the recording has none.
     pub(crate) fn at_load(kind: EffectKind, ordinal: u32) -> Comparison {
         let found = json!(format!("{}, call {}", kind.as_str(), ordinal + 1));
         let difference = Difference { divergence: divergence(1, LOAD, Value::Null, found), is_asked: true };
@@ -172,13 +172,13 @@ impl From<Comparison> for Replay {
     }
 }
 
-/// What blocks did, by path.
+/// The behaviour of blocks, by path.
 type Trace = IndexMap<Arc<str>, Vec<Did>>;
 
-/// How far a recorded request came.
+/// The progress of a recorded request.
 #[derive(Clone, Default)]
 struct Came {
-    /// Whether it did all that it was to do: it ended, but was not aborted, or it waits for an answer.
+    /// Whether it ran completely: it ended without an abort, or waits for an answer.
     is_to_its_end: bool,
     /// Whether it waits for an answer.
     waits: bool,
@@ -201,47 +201,46 @@ impl Came {
     }
 }
 
-/// Whether a limit ended a block. Where a limit ends it depends on the machine, so it is no outcome to expect.
+/// Whether a limit ended a block. The point at which it does depends on the machine, so such an end cannot be accepted.
 fn is_ended_by_limit(did: &Did) -> bool {
     did.what["error"]["code"] == "limit_exceeded"
 }
 
 impl Expectation {
-    /// Reads what was stored: an object of lists, or null, by path. The error says what is wrong.
+    /// Parses a stored expectation: an object with a list or null for each path.
     pub(crate) fn read(stored: Value) -> Result<Expectation, String> {
-        let Value::Object(paths) = stored else { return Err("what is expected is no object".to_owned()) };
+        let Value::Object(paths) = stored else { return Err("the expectation is not an object".to_owned()) };
         let read = |(path, did): (String, Value)| Ok((path.into(), Expectation::read_did(did)?));
         Ok(Expectation(paths.into_iter().map(read).collect::<Result<_, String>>()?))
     }
 
-    /// Reads what one block is expected to do; `None` if it is not to run.
+    /// Parses the expected behaviour of one block; `None` if it must not run.
     fn read_did(did: Value) -> Result<Option<Vec<Value>>, String> {
         match did {
             Value::Null => Ok(None),
             Value::Array(did) if !did.is_empty() => Ok(Some(did)),
-            _ => Err("\"did\" is a list of what a block does, with at least one entry, or null if it does not run"
-                .to_owned()),
+            _ => Err("\"did\" must be a list of at least one entry, or null if the block does not run".to_owned()),
         }
     }
 
-    /// Reads what a person may have written of one block.
+    /// Parses the expected behaviour of one block from a file, which a person may have edited.
     pub(crate) fn read_did_of_file(did: Value) -> Result<Option<Vec<Value>>, String> {
         let did = Expectation::read_did(did)?;
         did.iter().flatten().try_for_each(entry::check)?;
         Ok(did)
     }
 
-    /// Hides secrets that are known by now.
+    /// Hides all secrets that are known now.
     pub(crate) fn redact(&mut self, redaction: &Redaction) {
         self.0.values_mut().flatten().flatten().for_each(|what| redaction.known(what));
     }
 
-    /// Whether the events say all that is expected.
+    /// Whether the expected behaviour is that of the events.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Puts what blocks did into the form in which earlier versions stored what is expected of them.
+    /// Converts the behaviour of blocks to the form in which earlier versions stored their expectation.
     fn put_in_old_form(&self, is: &mut Trace) {
         for (path, did) in &self.0 {
             let is_old = did.as_ref().and_then(|did| did.first()).is_some_and(|first| first.get(FORM).is_none());
@@ -251,7 +250,7 @@ impl Expectation {
         }
     }
 
-    /// What is expected of a request whose events say `recorded`.
+    /// The expected behaviour of a request, given the behaviour recorded by its events.
     fn on(&self, recorded: Trace) -> Trace {
         let mut expected = recorded;
         for (path, did) in self.0.iter().filter(|(path, _)| &***path != OUTSIDE) {
@@ -259,7 +258,7 @@ impl Expectation {
                 expected.shift_remove(path);
                 continue;
             };
-            // It gets the number of the event that it replaces.
+            // An entry gets the number of the event that it replaces.
             let seqs: Vec<Seq> = expected.get(path).into_iter().flatten().map(|did| did.seq).collect();
             let last = seqs.last().copied().or_else(|| around(&expected, path)).unwrap_or(0);
             let place = |(at, what): (usize, &Value)| {
@@ -288,7 +287,7 @@ struct Sides<'t> {
 }
 
 impl Sides<'_> {
-    /// How many blocks that had ended were compared, and the first difference in the recorded order.
+    /// The number of compared blocks, which had ended, and the first difference in recorded order.
     fn first_difference(&self, missing: Option<Missing>) -> (u32, Option<Difference>) {
         let Sides { was, is, last, .. } = *self;
         let mut found: Vec<Difference> = Vec::new();
@@ -298,7 +297,7 @@ impl Sides<'_> {
             match is.get(path) {
                 Some(is) if !is_cut_short(is) || missing.is_none() => {
                     compared += u32::from(self.ended.contains(path));
-                    found.extend(first_difference(path, as_far_as_it_came(was), is).map(did));
+                    found.extend(first_difference(path, without_abort(was), is).map(did));
                 }
                 None if missing.is_none() => {
                     let first = was.first();
@@ -311,7 +310,7 @@ impl Sides<'_> {
         }
         if missing.is_none() {
             let news = is.iter().filter(|(path, _)| !was.contains_key(*path));
-            // What follows only differs because of it.
+            // Later differences follow from this one.
             found.splice(0..0, news.filter_map(|(path, news)| self.news(path, news.first()?)).map(did));
         }
         if let Some(Missing { path, asked, recorded }) = missing
@@ -320,14 +319,14 @@ impl Sides<'_> {
             let own = was.get(&path).and_then(|did| did.last()).map(|did| (did.seq, json!("no such call")));
             let none = || (around(was, &path).unwrap_or(last), json!("did not run"));
             let (seq, recorded) = recorded.or(own).unwrap_or_else(none);
-            // It comes before the differences at the same event, which follow from it.
+            // Put it before the differences at the same event, which follow from it.
             found.insert(0, Difference { divergence: divergence(seq, &path, recorded, asked), is_asked: true });
         }
         (compared, found.into_iter().min_by_key(|difference| difference.divergence.seq))
     }
 
     /// The difference for a block that ended only in the replay. `None` if the recorded request was stopped before it
-    /// could have come to this block: no recorded block began after it.
+    /// could reach this block: no recorded block began after it.
     fn news(&self, path: &Arc<str>, first: &Did) -> Option<Divergence> {
         let had_begun = self.came.began.contains(path);
         let next = next_known(self.was, self.is, first.seq).filter(|_| !had_begun);
@@ -340,8 +339,8 @@ impl Sides<'_> {
         Some(divergence(seq, path, json!(recorded), first.what.clone()))
     }
 
-    /// Whether an effect that is not in the log is a difference. It is no difference if the recorded request was
-    /// stopped before its block could ask for the effect.
+    /// Whether an effect that is not in the log is a difference. It is not if the recorded request was
+    /// stopped before its block could request the effect.
     fn is_missed(&self, path: &Arc<str>) -> bool {
         let has_ended = self.was.get(path).is_some_and(|did| !is_cut_short(did));
         let stands_before_known =
@@ -367,8 +366,8 @@ pub(super) fn divergence(seq: Seq, path: &str, recorded: Value, found: Value) ->
     Divergence { seq, path: path.to_owned(), recorded: Json(recorded), found: Json(found) }
 }
 
-/// What a block did before it was stopped.
-fn as_far_as_it_came(did: &[Did]) -> &[Did] {
+/// The behaviour of a block without the entry of its abort.
+fn without_abort(did: &[Did]) -> &[Did] {
     &did[..did.len() - usize::from(is_cut_short(did))]
 }
 
@@ -377,7 +376,7 @@ fn is_cut_short(did: &[Did]) -> bool {
     did.last().is_some_and(|did| did.what["error"]["code"] == "aborted")
 }
 
-/// Where the recording has the block that began next, after a moment of the replay.
+/// The event at which the recording started the block that the replay started next after `after`.
 fn next_known(was: &Trace, is: &Trace, after: Seq) -> Option<Seq> {
     let began = is.iter().filter_map(|(path, did)| Some((did.first()?.seq, was.get(path)?.first()?.seq)));
     began.filter(|(now, _)| *now > after).min().map(|(_, then)| then)

@@ -53,7 +53,7 @@ fn field(name: &str, rest: &str, at: usize) -> Result<RunCondition, Fault> {
     let value_at = sign_at + sign.len();
     let Some(example) = example(name) else {
         let text = format!("{name}{rest}");
-        let what = format!("\"{name}\" is not a field; there are {FIELDS}. Text is looked for in quotes: \"{text}\"");
+        let what = format!("\"{name}\" is not a field; there are {FIELDS}. To search for text, quote it: \"{text}\"");
         return Err(wrong(at, what));
     };
     if value.is_empty() {
@@ -153,15 +153,15 @@ mod tests {
     #[test]
     fn what_is_wrong_is_told_with_its_place_and_what_would_be_right() {
         for (text, expected) in [
-            ("a sttus:failed", "letter 3: \"sttus\" is not a field; there are status, flow, action"),
-            ("status:broken", "letter 8: \"broken\" is not a status; there are queued, in_progress"),
-            ("dur>soon", "letter 5: \"soon\" is not a time; write it like 20ms"),
-            ("cost>much", "letter 6: \"much\" is not a number"),
-            ("user>x", "letter 5: \"user\" cannot be compared with \">\"; write user:ada"),
-            ("since:soon", "letter 7: write a time before now, like 2h or 7d"),
-            ("tag:", "letter 5: there is nothing after \"tag:\"; write tag:seen"),
-            ("is:red", "letter 4: \"red\" is not known; there are fork, retry, mock, trace and sample"),
-            ("a \"b c", "letter 3: this quote does not end"),
+            ("a sttus:failed", "column 3: \"sttus\" is not a field; there are status, flow, action"),
+            ("status:broken", "column 8: \"broken\" is not a status; there are queued, in_progress"),
+            ("dur>soon", "column 5: \"soon\" is not a time; write it like 20ms"),
+            ("cost>much", "column 6: \"much\" is not a number"),
+            ("user>x", "column 5: \"user\" cannot be compared with \">\"; write user:ada"),
+            ("since:soon", "column 7: write a time before now, like 2h or 7d"),
+            ("tag:", "column 5: there is nothing after \"tag:\"; write tag:seen"),
+            ("is:red", "column 4: \"red\" is not known; there are fork, retry, mock, trace and sample"),
+            ("a \"b c", "column 3: unclosed quote"),
         ] {
             let told = terms(text).map(|terms| panic!("{text} is read as {terms:?}")).unwrap_or_else(|fault| fault);
             assert!(told.to_string().contains(expected), "{text}: {told}");

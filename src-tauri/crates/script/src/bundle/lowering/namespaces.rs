@@ -1,5 +1,5 @@
-//! Namespaces in several parts: what one part exports is known in the others by its plain name. The bundler lowers each
-//! part alone, so such names become properties of the namespace first: `one` becomes `A.one`.
+//! Namespaces in several parts: an export of one part can be used in the others by its plain name. The bundler lowers
+//! each part separately, so such names are first rewritten to properties of the namespace: `one` becomes `A.one`.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -38,14 +38,14 @@ struct Part {
 /// The parts of all namespaces of a module.
 #[derive(Default)]
 struct Parts {
-    /// By the path of the namespace. A namespace inside another one that is not exported has no other parts.
+    /// The parts, by the path of the namespace. A namespace inside another one has other parts only if it is exported.
     of: HashMap<String, Vec<Part>>,
-    /// The path of a part, by where it begins.
+    /// The path of each part, by its start.
     paths: HashMap<u32, String>,
 }
 
 impl Parts {
-    /// Adds the namespaces among statements, and those inside. `are_shared` tells whether those that are not exported
+    /// Adds the namespaces among statements, and nested ones. `are_shared`: whether namespaces that are not exported
     /// may have other parts.
     fn add_all(&mut self, body: &[Statement<'_>], path: &str, are_shared: bool) {
         for statement in body {
@@ -111,7 +111,7 @@ fn exported(statement: &Statement<'_>) -> Vec<String> {
 struct Search<'s> {
     scoping: &'s Scoping,
     parts: &'s Parts,
-    /// The parts around the current place: where they are, their name, and what the other parts export.
+    /// The parts around the current node: their span, their name, and the exports of their other parts.
     around: Vec<(Span, String, BTreeSet<String>)>,
     /// The namespace that each name belongs to, by the position of the name in the text.
     found: HashMap<u32, String>,
@@ -130,7 +130,7 @@ impl<'a> Visit<'a> for Search<'_> {
         let symbol = self.scoping.get_reference(reference).symbol_id();
         let declared = symbol.map(|symbol| self.scoping.symbol_span(symbol));
         for (part, name, others) in self.around.iter().rev() {
-            // A declaration inside is nearer.
+            // A declaration inside the part shadows the export.
             if declared.is_some_and(|declared| part.start <= declared.start && declared.end <= part.end) {
                 return;
             }
@@ -142,7 +142,7 @@ impl<'a> Visit<'a> for Search<'_> {
     }
 }
 
-/// Writes the names as properties.
+/// Rewrites the names to properties.
 struct Names<'a> {
     ast: AstBuilder<'a>,
     found: HashMap<u32, String>,

@@ -226,7 +226,7 @@ impl Writes<'_> {
             None => return,
             Some(Expression::StringLiteral(text)) => text.value.to_string(),
             Some(_) => {
-                return self.refuse(it.span.start, "runs code that is not a string literal; write the expression");
+                return self.refuse(it.span.start, "runs code that is no string literal; write the expression");
             }
         };
         if let Err(wrong) = check_expression(&text, self.file) {

@@ -1,4 +1,4 @@
-//! Refusals and the limit, put at every place of many kinds of code. A fault of QuickJS would end the process.
+//! Memory refusals and limits at every allocation of many kinds of code. A fault of QuickJS would crash the process.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -7,19 +7,20 @@ use rquickjs::{CatchResultExt, Context, Runtime, Value};
 
 use super::{MIN_MARGIN, Meter};
 
-/// The size of QuickJS's arenas. Larger blocks are large: the margin allows all others until a script is stopped.
+/// The size of QuickJS's arenas. Only larger blocks can be refused: the margin allows all others until a script is
+/// stopped.
 const LARGE: usize = 4096;
-/// More than the largest block here that QuickJS does not expect to be refused: that of a bound function.
+/// More than the largest block here whose refusal QuickJS does not handle: that of a bound function.
 const SMALL_MARGIN: usize = 16 << 10;
 const NO_LIMIT: usize = 1 << 40;
-/// How many places of each kind of code are tried.
+/// How many allocations of each kind of code are tried.
 const STEPS: usize = 30;
 const MAX_REFUSALS: u32 = 100;
 
 /// Refuses one large allocation, as the ceiling does.
 #[derive(Default)]
 pub(super) struct Refusals {
-    /// How many further large allocations succeed; none is refused without it.
+    /// How many more large allocations succeed before one is refused; `None` refuses none.
     left: Cell<Option<u32>>,
     is_past: Cell<bool>,
 }
@@ -132,14 +133,14 @@ const KINDS: &[(&str, &str)] = &[
 ];
 
 struct Run {
-    /// Bytes in use before the code ran, and at most.
+    /// Bytes in use before the code ran, and the maximum.
     before: usize,
     peak: usize,
     is_exceeded: bool,
     is_refused: bool,
 }
 
-/// Runs code in a runtime of its own, and all jobs that it starts.
+/// Runs code in a new runtime, with all jobs that it starts.
 fn run(code: &str, limit: usize, margin: usize, large_until_refusal: Option<u32>) -> Run {
     let meter = Meter::with_margin(limit, margin);
     let runtime = Runtime::new_with_alloc(meter.allocator()).expect("a runtime");
@@ -154,7 +155,7 @@ fn run(code: &str, limit: usize, margin: usize, large_until_refusal: Option<u32>
     context.with(|ctx| meter.attach(&ctx));
     let before = meter.used.get();
     meter.refusals.left.set(large_until_refusal);
-    // What the code throws is caught too: QuickJS must come out of it whole.
+    // Errors that the code throws are caught: QuickJS must stay intact after them.
     context.with(|ctx| drop(ctx.eval::<Value, _>(format!("(() => {{ {code} }})()")).catch(&ctx)));
     peak.set(peak.get().max(meter.used.get()));
     while !meter.is_exceeded() && matches!(runtime.execute_pending_job(), Ok(true) | Err(_)) {
@@ -165,7 +166,7 @@ fn run(code: &str, limit: usize, margin: usize, large_until_refusal: Option<u32>
     Run { before, peak: peak.get(), is_exceeded, is_refused }
 }
 
-/// Passes the limit in every arena that the code takes: with what is left above it, and with next to nothing.
+/// Exceeds the limit in every arena of the code, with the smallest margin and with a small one.
 #[test]
 fn the_limit_at_every_arena() {
     for (name, code) in KINDS {
@@ -179,7 +180,7 @@ fn the_limit_at_every_arena() {
     }
 }
 
-/// Refuses each large block that the code takes, one in each run.
+/// Refuses each large block of the code, one per run.
 #[test]
 fn a_refusal_of_every_large_block() {
     let mut refusals = 0;

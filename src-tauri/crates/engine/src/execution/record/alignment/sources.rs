@@ -1,5 +1,5 @@
-//! Sources of operations, indexed: which operations have the source of another one is found without comparing it with
-//! each of them, because a chain may have thousands.
+//! An index of the sources of operations. It finds operations with equal sources without comparing all pairs, because a
+//! chain may have thousands.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use crate::model::flow::{Each, Operation, Step};
 /// A function or a block of an operation.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Part {
-    /// By its role.
+    /// A function, by its role.
     Function(String),
-    /// By what follows the operation's segment in its path.
+    /// A block, by the part of its path after the operation's segment.
     Block(String),
 }
 
-/// What a part is.
+/// The source of a part.
 #[derive(Clone, Debug, Hash, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct PartSource {
-    /// Of a block; empty for a function.
+    /// The block's name; empty for a function.
     pub(super) name: Arc<str>,
     pub(super) fingerprint: Arc<str>,
 }
 
-/// The sources of an operation's parts, as far as they are known. A part may have had several.
+/// The known sources of an operation's parts. A part may have had several.
 #[derive(Clone, Debug, Default, Hash, PartialEq, Eq)]
 pub(super) struct Source {
     parts: BTreeMap<Part, BTreeSet<PartSource>>,
-    /// Whether its blocks are made while the flow runs, so that they are not known before.
+    /// Whether its blocks are created while the flow runs, so that they are not known before.
     is_from_factory: bool,
 }
 
@@ -65,12 +65,12 @@ impl Source {
         self.parts.insert(Part::Block(key), BTreeSet::from([PartSource { name, fingerprint }]));
     }
 
-    /// Replaces parts by those of a later version.
+    /// Adds the parts of a later version, replacing older ones.
     pub(super) fn extend(&mut self, later: &Source) {
         self.parts.extend(later.parts.clone());
     }
 
-    /// The parts of it that an operation of today must have; the blocks of a factory do not exist yet.
+    /// The parts that a current operation must have to match. Blocks of a factory are exempt: they do not exist yet.
     fn required(&self, is_from_factory: bool) -> impl Iterator<Item = (&Part, &BTreeSet<PartSource>)> {
         self.parts.iter().filter(move |(part, _)| !is_from_factory || matches!(part, Part::Function(_)))
     }
@@ -100,7 +100,7 @@ impl Source {
 /// The number of a class in its [`Sources`].
 pub(super) type Class = usize;
 
-/// The operations of one group, by their numbers; those with equal sources are a class.
+/// The operations of one group, by their numbers. Operations with equal sources form a class.
 #[derive(Default)]
 pub(super) struct Sources {
     classes: Vec<(Source, BTreeSet<u32>)>,
@@ -110,7 +110,7 @@ pub(super) struct Sources {
     shapes: Vec<Shape>,
 }
 
-/// Classes whose blocks are known before the flow runs, and those whose blocks a factory makes.
+/// The classes whose blocks are known before the flow runs, and the classes whose blocks a factory creates.
 type ByFactory = [Vec<Class>; 2];
 
 /// The classes that have a source in a part, and their shapes.
@@ -190,7 +190,7 @@ impl Sources {
     /// Returns up to `limit` classes of records with the same source in all parts that both have.
     pub(super) fn agreeing(&self, source: &Source, limit: usize) -> Vec<Class> {
         let mut found = Vec::new();
-        // Such a class has one of these sources, and those that few shapes have tell more.
+        // Every such class has one of these sources. Start with sources of few shapes, which narrow the search most.
         let mut listed: Vec<&WithSource> =
             keys(source.parts.iter()).filter_map(|key| self.by_source.get(&key)).collect();
         listed.sort_by_key(|with_source| with_source.shapes.len());
@@ -209,7 +209,7 @@ impl Sources {
 
     /// Adds the classes of one shape that agree with a source, until there are `limit`.
     fn find_agreeing(&self, shape: &Shape, source: &Source, limit: usize, found: &mut Vec<Class>) {
-        // A class agrees in each common part, so the lists of any of these parts have it.
+        // A class agrees in every common part, so it is in the lists of each of them; search the shortest.
         let common = source.parts.iter().filter(|(part, _)| shape.parts.contains(part));
         let lists = common.map(|one| -> Vec<&Vec<Class>> {
             keys(std::iter::once(one)).filter_map(|key| shape.by_source.get(&key)).collect()

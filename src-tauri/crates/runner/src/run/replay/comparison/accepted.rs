@@ -6,14 +6,14 @@ use engine::path::ROOT;
 use engine::views::trace::Did;
 use serde_json::Value;
 
-use super::{Expectation, FORM, FORM_OF_TODAY, Trace, as_far_as_it_came, first_difference};
+use super::{Expectation, FORM, FORM_OF_TODAY, Trace, first_difference, without_abort};
 
 /// What differs between two traces, as far as the first one came.
 pub(super) fn changes(was: &Trace, is: &Trace, has_ended: bool) -> Expectation {
     let mut changes = BTreeMap::new();
     for (path, was) in was {
         match is.get(path) {
-            Some(is) if first_difference(path, as_far_as_it_came(was), is).is_some() || is.len() > was.len() => {
+            Some(is) if first_difference(path, without_abort(was), is).is_some() || is.len() > was.len() => {
                 changes.insert(path.clone(), all(is));
             }
             Some(_) => {}

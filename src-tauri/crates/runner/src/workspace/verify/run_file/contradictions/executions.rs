@@ -82,9 +82,7 @@ impl Executions {
             let open: Vec<String> = known.open.iter().map(ToString::to_string).collect();
             return Err(match open.as_slice() {
                 [] => {
-                    format!(
-                        "block {path} has ended in an earlier line: this event of its attempt {attempt} is too late"
-                    )
+                    format!("block {path} has ended in an earlier line: this event of attempt {attempt} is too late")
                 }
                 open => format!("\"attempt\" is {attempt}, but block {path} runs attempt {}", open.join(", ")),
             });
