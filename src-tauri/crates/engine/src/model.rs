@@ -15,7 +15,7 @@ pub mod identity;
 pub mod item;
 pub mod json;
 pub mod log;
-pub mod message;
+mod message;
 pub mod operation;
 pub mod path;
 pub mod provider;

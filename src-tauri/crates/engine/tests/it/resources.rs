@@ -3,9 +3,8 @@
 use engine::resource::pattern::Pattern;
 use engine::resource::record::{Address, Place, prefix};
 use engine::scope::{ScopeKey, ScopeKind};
-use engine::state::State;
 use proptest::prelude::*;
-use serde_json::{Value, json};
+use serde_json::json;
 
 /// Text with everything that means something in an id.
 fn text() -> impl Strategy<Value = String> {

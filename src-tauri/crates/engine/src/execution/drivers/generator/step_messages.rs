@@ -12,7 +12,7 @@ use crate::model::effects::{Message, ModelCall, ModelReply, ToolCall};
 
 /// The messages of all steps so far, in both forms.
 #[derive(Default)]
-pub struct StepMessages {
+pub(super) struct StepMessages {
     /// As the log has them.
     pub(super) recorded: Vec<Message>,
     /// As a model of the author gets them.
