@@ -81,7 +81,7 @@ export interface ModelConfig<I, Ctx> {
   /** What the model should know. It stands after the instructions. */
   context?: ContextSlot<I, Ctx>;
   /** `true` for the whole conversation, a query for part of it. Without it the model sees no earlier turns. */
-  history?: boolean | ItemQuery | Dynamic<ModelMessage | readonly ModelMessage[], I, Ctx>;
+  history?: boolean | ItemQuery | UserPart<I, Ctx> | readonly UserPart<I, Ctx>[];
   /** The user's message. It is left out when the history already ends with it. */
   user?: UserPart<I, Ctx> | readonly UserPart<I, Ctx>[];
   /** Blocks the model may call. Their descriptions and input schemas are what the model sees. */

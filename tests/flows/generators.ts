@@ -37,6 +37,7 @@ export default defineFlow({
     contextLater: { block: bot("contextLater", { context: () => ({ late: () => "Found.", deep: { who: async (input: any) => `For ${input.who}.` } }), user: "u" }) },
     contextNames: { block: bot("contextNames", { context: [resource("notes/today", { optional: true })], user: "u" }) },
     userParts: { block: bot("userParts", { user: ["First.", (input: any) => `From ${input.who}.`, () => undefined, async () => [{ role: "user", content: "Last." }]] }) },
+    historyParts: { block: bot("historyParts", { history: [{ role: "assistant", content: "Before." }, (input: any) => `From ${input.who}.`, null, async () => [{ role: "user", content: "Last." }]], user: "Last." }) },
     promptNull: { block: bot("promptNull", { prompt: null, user: () => "just me" }) },
     models: { block: bot("models", { model: (input: any) => input.model }) },
     noModel: { block: bot("noModel") },

@@ -25,7 +25,7 @@ export function generatorSettings(config: Config, flowTools: Config, child: (blo
     prompt: prompt.map(text).filter((part) => part !== undefined),
     context: contextParts(file?.hasContext ? [] : entries),
     ...historyOf(config.history),
-    user: userSlot(file ? file.user : config.user),
+    user: spoken(file ? file.user : config.user),
     structured: output !== undefined && kind !== 'ZodString' && kind !== 'string',
     agentType: config.agentType,
     itemVisibility: config.itemVisibility,
@@ -57,16 +57,15 @@ function modelOf(model: unknown): Config | undefined {
 function historyOf(history: unknown): Config {
   if (history === undefined || history === null || history === false) return {};
   if (history === true) return { history: {} };
-  return isItemQuery(history) ? { history } : { historySlot: text(history) };
+  return isItemQuery(history) ? { history } : { historySlot: spoken(history) };
 }
 
-/** What the user says: one thing, or a list of them, in which a function may say nothing. */
-function userSlot(user: unknown): Config | undefined {
-  if (!Array.isArray(user) || !holdsFunction(user)) return text(user);
-  return text(async (input: unknown, ctx: unknown) => {
-    const said = (await resolved(user, input, ctx)) as unknown[];
-    return said.flat().filter((one) => one !== undefined && one !== null);
-  });
+/** Messages: one, or a list of them and of lists of them, in which a function may say nothing. */
+function spoken(said: unknown): Config | undefined {
+  if (!Array.isArray(said)) return text(said);
+  const each = (all: unknown[]) => all.flat().filter((one) => one !== undefined && one !== null);
+  if (!holdsFunction(said)) return text(each(said));
+  return text(async (input: unknown, ctx: unknown) => each((await resolved(said, input, ctx)) as unknown[]));
 }
 
 /** The entries of `context`, in order; objects stay whole, their functions become one call. */
