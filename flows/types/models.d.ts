@@ -53,6 +53,8 @@ export interface ModelOptions {
   providerOptions?: ProviderOptions;
   /** Which call of the generator's loop this is, from 0. */
   stepNumber: number;
+  /** That of the generator, for what the model itself waits for. */
+  signal: AbortSignal;
 }
 
 /** The reply of a model: a text, a structured answer, or tools to run before the next call. */
@@ -65,14 +67,20 @@ export interface ModelReply {
   usage?: Partial<ModelUsage>;
   sources?: readonly { url: string; title?: string }[];
   providerMetadata?: unknown;
+  /** The model that answered, where it is not the one that was asked. */
   resolvedIdentity?: ModelIdentity;
+  /** The turn in the provider's own form. The next step is asked with it in place of the text and the calls. */
+  responseMessages?: readonly unknown[];
 }
 
 /**
  * A piece of a streamed answer. Its value is in the piece itself or in a field named after its type. The pieces together
  * are the answer; fields of `finish` and its `fullResult` override them.
  */
-export type ModelChunk =
+export type ModelChunk = {
+  /** The model that answers, where it is not the one that was asked. */
+  resolvedIdentity?: ModelIdentity;
+} & (
   | { type: "text_delta" | "reasoning_delta"; delta: string }
   | { type: "text_delta"; textDelta: string }
   | { type: "reasoning_delta"; reasoningDelta: string }
@@ -85,7 +93,8 @@ export type ModelChunk =
   | { type: "tool_input_start"; toolCallId?: string; toolName?: string; [more: string]: unknown }
   | { type: "source_url"; url: string; title?: string }
   | { type: "source_url"; source: { url: string; title?: string } }
-  | { type: "finish"; fullResult?: ModelReply; finishReason?: string; usage?: Partial<ModelUsage> };
+  | { type: "finish"; fullResult?: ModelReply; finishReason?: string; usage?: Partial<ModelUsage> }
+);
 
 type Answers<Name extends string> = { [name in Name]: (options: ModelOptions) => Promise<ModelReply> };
 type Streams<Name extends string> = { [name in Name]: (options: ModelOptions) => AsyncIterable<ModelChunk> };

@@ -185,6 +185,25 @@ const told = handler({
   execute: (input, ctx: any) => ({ input, usage: ctx.request.tokenUsage }),
 });
 
+const listening = generator({
+  name: 'listening',
+  prompt: 'Answer.',
+  model: (_input: unknown, ctx: any) => ({ modelId: 'listening', generate: async ({ signal }) => ({ text: `${signal === ctx.signal} ${signal.aborted}` }) }),
+});
+
+const routed = generator({
+  name: 'routed',
+  prompt: 'Answer.',
+  itemVisibility: { client: true, history: true },
+  model: { modelId: 'router', generate: async () => ({ text: 'done', resolvedIdentity: { actual: 'small' } }) },
+});
+const routedStream = generator({
+  name: 'routedStream',
+  prompt: 'Answer.',
+  itemVisibility: { client: true, history: true },
+  model: { modelId: 'router', stream: async function* () { yield { type: 'text_delta', delta: 'done', resolvedIdentity: { actual: 'small' } }; } } as any,
+});
+
 export default defineFlow({
   kind: 'own-models',
   actions: {
@@ -193,6 +212,9 @@ export default defineFlow({
     built: { block: built },
     deferred: { block: deferred },
     whole: { block: whole },
+    listening: { block: listening },
+    routed: { block: routed },
+    routedStream: { block: routedStream },
     asking: { block: asking },
     askingForTools: { block: handler({ name: 'askingForTools', execute: async (_input, ctx: any) => (await ctx.resolveModel('small').generate({ messages: [] })).toolCalls }) },
     calculating: { block: calculating },

@@ -29,6 +29,7 @@ interface Chunk {
   usage?: unknown;
   finishReason?: unknown;
   fullResult?: object;
+  resolvedIdentity?: unknown;
 }
 
 /** A call as it comes; `written` is what came of its arguments' JSON so far. */
@@ -76,7 +77,9 @@ export function modelInstance(value: unknown): Config | undefined {
   if (typeof model.modelId !== 'string' || !METHODS.some((name) => typeof model[name] === 'function')) return undefined;
   // Called as methods, so that a model may keep what it needs in itself.
   const method = (name: string): Answer | undefined =>
-    typeof model[name] === 'function' ? (options, ctx) => (model[name] as Answer).call(model, options, ctx) : undefined;
+    typeof model[name] === 'function'
+      ? (options, ctx) => (model[name] as Answer).call(model, withSignal(options, ctx), ctx)
+      : undefined;
   const heard = (name: string): Answer | undefined => {
     const stream = method(name);
     return (
@@ -92,6 +95,11 @@ export function modelInstance(value: unknown): Config | undefined {
   };
 }
 
+/** The options of a call with the signal of its block, for what the model itself waits for. */
+function withSignal(options: unknown, ctx: unknown): Config {
+  return { ...(options as Config), signal: (ctx as Config).signal };
+}
+
 /** A streamed answer as one, told to the engine while it comes. What `finish` says of the whole counts. */
 async function gathered(where: string, token: number, answer: unknown): Promise<object> {
   const chunks = (await answer) as AsyncIterable<Chunk>;
@@ -105,8 +113,10 @@ async function gathered(where: string, token: number, answer: unknown): Promise<
   const calls: HeardCall[] = [];
   const sources: object[] = [];
   let whole: object = {};
+  let resolvedIdentity: unknown;
   for await (const chunk of chunks) {
     const { type } = chunk;
+    resolvedIdentity = chunk.resolvedIdentity ?? resolvedIdentity;
     if (type === 'text_delta' || type === 'reasoning_delta') {
       const kind = type === 'text_delta' ? 'text' : 'reasoning';
       const delta = chunk.delta ?? chunk[`${kind}Delta`];
@@ -130,7 +140,7 @@ async function gathered(where: string, token: number, answer: unknown): Promise<
       Object.assign(whole, chunk.fullResult);
     }
   }
-  const told: Config = { sources };
+  const told: Config = { sources, resolvedIdentity };
   if (!('toolCalls' in whole)) told.toolCalls = calls.map((call) => callOf(where, call));
   for (const kind of ['text', 'reasoning'] as const) if (said[kind] !== '') told[kind] = said[kind];
   return { ...told, ...whole };

@@ -64,7 +64,7 @@ pub(super) async fn ask(
             })
             .collect(),
         usage: answer.get("usage").filter(|value| !value.is_null()).cloned(),
-        model: Some(instance.id.clone()),
+        model: Some(answer["resolvedIdentity"]["actual"].as_str().unwrap_or(&instance.id).to_owned()),
         finish_reason: text("finishReason"),
         sources: answer["sources"].as_array().cloned().unwrap_or_default(),
         response_messages: turn_of(&answer["responseMessages"]),
