@@ -63,6 +63,20 @@ export interface RepairConfig {
   coerce?: boolean | { model?: Dynamic<ModelChoice, any, any> };
 }
 
+/** What a repair of your own is told of the run. The loop has ended: there is no iteration, and no tool result. */
+export interface RepairState<I> {
+  iteration: number;
+  input: I;
+  model: string;
+  /** The instructions of the first call, without the context. */
+  prompt: string;
+  /** The messages of the first call. */
+  messages: ModelMessage[];
+  toolResults: never[];
+  /** The answer as it came. */
+  lastCandidate: any;
+}
+
 /** Searching the web, where the model's provider offers it. */
 export interface SearchConfig {
   maxUses?: number;
@@ -101,8 +115,8 @@ export interface ModelConfig<I, Ctx> {
   /** The longest answer, in tokens. */
   maxTokens?: number;
   repair?: RepairConfig;
-  /** Mends a reply in place of the built-in way. `state` is the generator's own. */
-  repairOutput?: (candidate: any, error: Error, state: any, ctx: Ctx) => unknown;
+  /** Mends a reply in place of the built-in way. */
+  repairOutput?: (candidate: any, error: Error, state: RepairState<I>, ctx: Ctx) => unknown;
   /** How tools are run, over what the flow says in `tools`. */
   flowTools?: ToolsConfig;
   /** Which calls of tools a person must allow. As each tool's `approval` says, unless you say otherwise. */

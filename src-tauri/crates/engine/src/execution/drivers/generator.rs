@@ -26,7 +26,7 @@ use crate::execution::ctx::Context;
 use crate::execution::step::callback::{self, resolve_value};
 use crate::model::callable::Arg;
 use crate::model::data::Data;
-use crate::model::effects::{ModelCall, ModelReply, ToolCall};
+use crate::model::effects::{Message, ModelCall, ModelReply, ToolCall};
 use crate::model::error::FlowError;
 use crate::model::flow::{Block, Generator};
 use crate::model::step_value::StepValue;
@@ -52,14 +52,19 @@ pub async fn generate(
     let mut requested = String::new();
     let mut sources = Vec::new();
     let mut steps_taken = 0;
+    let mut first_asked = json!({});
     for step in 0..generator.max_iterations {
         if cx.run.abort.is_set() {
             return Err(FlowError::aborted());
         }
         let offered = tools::offered(cx, generator, input, (step > 0).then_some(&start)).await?;
         let offered = if step == 0 { start.clone() } else { offered };
-        let mut all = messages::system(cx, generator, &offered, input).await?;
+        let (prompt, mut all) = messages::system(cx, generator, &offered, input).await?;
         all.extend(conversation.iter().cloned());
+        if step == 0 && generator.repair.call.is_some() {
+            let messages: Vec<Value> = all.iter().map(Message::for_author).collect();
+            first_asked = json!({ "prompt": prompt, "messages": messages });
+        }
         all.extend(step_messages.recorded.iter().cloned());
         let call = ModelCall {
             generator: block.name.to_string(),
@@ -108,7 +113,10 @@ pub async fn generate(
         let checked = match candidate.as_value() {
             None => None,
             Some(Value::Null) => answer::check_null(cx),
-            Some(_) => Some(answer::check_or_repair(cx, generator, candidate).await?),
+            Some(_) => {
+                let to_repair = answer::ToRepair { input, model: &requested, first_asked };
+                Some(answer::check_or_repair(cx, generator, candidate, to_repair).await?)
+            }
         };
         let Some(answer) = checked else {
             return Err(FlowError::plain(format!(

@@ -35,8 +35,38 @@ pub(super) fn check_null(cx: &Context) -> Option<Data> {
     }
 }
 
+/// What `repairOutput` is told of the run of its generator.
+pub(super) struct ToRepair<'a> {
+    pub(super) input: &'a Data,
+    /// The model that was asked.
+    pub(super) model: &'a str,
+    /// The prompt and the messages of the first call.
+    pub(super) first_asked: Value,
+}
+
+impl ToRepair<'_> {
+    /// Returns the state that the function gets. The framework gives it after the loop: no step, and no tool results.
+    fn state(&self, candidate: &Data) -> Value {
+        let Self { input, model, first_asked } = self;
+        json!({
+            "iteration": 0,
+            "input": input.to_json(),
+            "model": model,
+            "prompt": first_asked["prompt"],
+            "messages": first_asked["messages"],
+            "toolResults": [],
+            "lastCandidate": candidate.to_json(),
+        })
+    }
+}
+
 /// Returns the answer that fits the schema, repaired if necessary, or `OutputValidationError`.
-pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candidate: Data) -> Result<Data, FlowError> {
+pub(super) async fn check_or_repair(
+    cx: &Context,
+    generator: &Generator,
+    candidate: Data,
+    told: ToRepair<'_>,
+) -> Result<Data, FlowError> {
     let Some(schema) = &cx.frame.block.output_schema else { return Ok(candidate) };
     let mut issues = match fit(schema, &candidate) {
         Ok(parsed) => return Ok(parsed),
@@ -52,8 +82,8 @@ pub(super) async fn check_or_repair(cx: &Context, generator: &Generator, candida
         repaired = match &repair.call {
             Some(call) => {
                 let error = refused(cx, &repaired, &issues, "final");
-                let state = cx.frame.own.as_ref().map_or_else(|| json!({}), |own| own.recordable());
-                let args = vec![Arg::Data(repaired.clone()), Arg::Error(error), Arg::Data(state.into())];
+                let state = told.state(&candidate).into();
+                let args = vec![Arg::Data(repaired.clone()), Arg::Error(error), Arg::Data(state)];
                 callback::call(cx, "repair", call, args).await?.into_data()?
             }
             None => repair_by_default(&repaired, cx.run.effects.depth()),

@@ -18,13 +18,14 @@ pub(super) fn message(role: &str, content: impl Into<Value>) -> Message {
     Message { role: role.to_owned(), content: content.into() }
 }
 
-/// Returns the system messages: prompt and tagged context as one message, then the context's plain texts and messages.
+/// Returns the prompt, and the system messages: prompt and tagged context as one message, then the context's plain texts
+/// and messages.
 pub(super) async fn system(
     cx: &Context,
     generator: &Generator,
     tools: &[Tool],
     input: &Data,
-) -> Result<Vec<Message>, FlowError> {
+) -> Result<(String, Vec<Message>), FlowError> {
     let mut prompt = Vec::new();
     for part in &generator.prompt {
         match resolve_value(cx, "prompt", part, input).await? {
@@ -45,7 +46,8 @@ pub(super) async fn system(
     if !described.is_empty() {
         gathered.messages.push(message("system", format!("<tools>\n{}\n</tools>", described.join("\n"))));
     }
-    let mut first = prompt.join("\n");
+    let prompt = prompt.join("\n");
+    let mut first = prompt.clone();
     let tagged = render(&gathered.tags);
     if !tagged.is_empty() {
         if !first.is_empty() {
@@ -58,7 +60,7 @@ pub(super) async fn system(
         all.push(message("system", first));
     }
     all.extend(gathered.messages);
-    Ok(all)
+    Ok((prompt, all))
 }
 
 /// Returns the history, then the user's messages. The first of these is left out if the history ends with it.
