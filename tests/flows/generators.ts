@@ -14,6 +14,7 @@ const broken = handler({ name: "broken", description: "Breaks", execute: () => {
 const answer = z.object({ city: z.string(), people: z.number() });
 const mender = { modelId: "mender", generate: async () => ({ text: '{"city":"Rome","people":4}' }) };
 const named = (name: string) => handler({ name, execute: () => name });
+const dotted = named("foo.bar"), slashed = named("foo/bar");
 const place = handler({ name: "place", description: "Finds a place", execute: () => ({ lat: 1, lon: 2 }) }).mapModelOutput((output: any) => `at ${output.lat}, ${output.lon}`);
 const helper = bot("helper", { user: (input: any) => input.topic, inputSchema: z.object({ topic: z.string() }), description: "Helps" });
 
@@ -44,6 +45,7 @@ export default defineFlow({
     tools: { block: bot("tools", { tools: [add, broken], user: "Go" }) },
     toolsTogether: { block: bot("toolsTogether", { tools: [slow] }) },
     toolNames: { block: bot("toolNames", { tools: [named("foo.bar"), named("foo/bar"), named("foo_baz")] }) },
+    toolGone: { block: bot("toolGone", { tools: (_input: unknown, ctx: any) => (ctx.session.state.calls > 0 ? [add] : [dotted, slashed, add]) }) },
     toolsMade: { block: bot("toolsMade", { tools: (input: any) => (input.may ? [add, add] : []) }) },
     toolMapped: { block: bot("toolMapped", { tools: [place] }) },
     toolIsGenerator: { block: bot("toolIsGenerator", { tools: [helper], agentType: "primary" }) },

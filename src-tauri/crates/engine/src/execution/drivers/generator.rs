@@ -99,7 +99,7 @@ pub async fn generate(
             break;
         }
         // Tools run after the last step too: the model asked for them.
-        step_messages.extend(tools::run_calls(cx, generator, &offered, step, &last).await?);
+        step_messages.extend(tools::run_calls(cx, generator, (&offered, &start), step, &last).await?);
         if should_stop(cx, generator, &mut steps, step, &last).await? {
             break;
         }

@@ -105,18 +105,18 @@ fn find<'t>(tools: &'t [Tool], call: &ToolCall) -> Option<&'t Tool> {
     tools.iter().find(|tool| tool.offer.name == call.name || *tool.block.name == *call.name)
 }
 
-/// Runs the calls of one step. Returns the messages for the model: its calls, then the results in the order of the
-/// calls.
+/// Runs the calls of one step, which was offered `tools`; `start` are those of the first step. Returns the messages for
+/// the model: its calls, then the results in the order of the calls.
 pub(super) async fn run_calls(
     cx: &Context,
     generator: &Generator,
-    tools: &[Tool],
+    (tools, start): (&[Tool], &[Tool]),
     step: u32,
     reply: &ModelReply,
 ) -> Result<StepMessages, FlowError> {
     let status = cx.run.status_line.borrow().clone();
     let wanted = || reply.tool_calls.iter().enumerate().filter(|(_, call)| !call.provider_executed);
-    let runs = wanted().map(|(n, call)| run_call(cx, generator, tools, step, n, call));
+    let runs = wanted().map(|(n, call)| run_call(cx, generator, (tools, start), step, n, call));
     let results = if generator.tool_settings.serial {
         let mut results = Vec::new();
         for run in runs {
@@ -150,21 +150,21 @@ pub(super) fn ends_generator(error: &FlowError) -> bool {
     error.is_uncatchable() || error.name == "LimitError"
 }
 
-/// Runs one call, with its item.
+/// Runs one call, with its item. A tool that this step does not have any more is named as the one that it was.
 async fn run_call(
     cx: &Context,
     generator: &Generator,
-    tools: &[Tool],
+    (tools, start): (&[Tool], &[Tool]),
     step: u32,
     n: usize,
     call: &ToolCall,
 ) -> Result<Answered, FlowError> {
     let known = find(tools, call);
-    let name = known.map_or(call.name.as_str(), |tool| &tool.block.name);
+    let name = known.or_else(|| find(start, call)).map_or(call.name.as_str(), |tool| &tool.block.name);
     let who = tool_identity(cx, generator);
     let item = tool::begin(cx, name, &call.id, &call.name, &call.args, &who);
     let result = match known {
-        None => Err(FlowError::plain(format!("Model called unknown tool \"{}\"", call.name))),
+        None => Err(FlowError::plain(format!("Model called unknown tool \"{name}\""))),
         Some(tool) => match call.check_numbers() {
             Ok(()) => answer(cx, generator, tool, step, n, call).await,
             Err(error) => Err(error),
