@@ -3,6 +3,7 @@
 //! The same events always give the same view, in the window, on the command line and in a flow's
 //! own `ctx.session.items`. Nothing here stores anything or reads a clock.
 
+pub(crate) mod asked_again;
 pub mod attempts;
 pub mod blocks;
 pub(crate) mod detached;

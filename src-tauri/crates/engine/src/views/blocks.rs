@@ -7,10 +7,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Events;
+use super::asked_again::AskedAgain;
 use super::attempts::{Ends, Stands, Verdict, end};
 use super::spans::{Fact, fact};
 use crate::model::error::FlowError;
-use crate::model::event::{BlockKind, Event, EventKind, Outcome, RequestStatus, Seq};
+use crate::model::event::{BlockKind, Event, EventKind, Outcome, Seq};
 
 /// Where an execution stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, specta::Type)]
@@ -227,27 +228,16 @@ pub fn blocks<'a>(events: Events<'a>, live: bool) -> Vec<BlockView<'a>> {
     blocks
 }
 
-/// Lets blocks wait that a refused answer ended without effect: the question stays, and the next answer lets them
-/// go on.
 fn wait_again(blocks: &mut [BlockView<'_>], events: Events<'_>) {
-    let is_of_request = |event: &&Event| event.path.is_none();
-    let resumed = |event: &Event| matches!(event.kind, EventKind::RequestResumed { .. });
-    let mut of_request = events.0.iter().rev().filter(is_of_request);
-    let parked = of_request.find_map(|event| match event.kind {
-        EventKind::RequestStatus { status } => Some((event.seq, status == RequestStatus::Suspended)),
-        EventKind::RequestResumed { .. } | EventKind::RequestFinished { .. } => Some((event.seq, false)),
-        _ => None,
-    });
-    let Some((parked, true)) = parked else { return };
-    let resumed = of_request.find(|event| resumed(event)).map_or(0, |event| event.seq);
+    let Some(asked_again) = AskedAgain::read(events) else { return };
     let mut newest: HashMap<Arc<str>, u32> = HashMap::new();
     for block in blocks.iter() {
         let attempt = newest.entry(block.path.clone()).or_default();
         *attempt = block.attempt.max(*attempt);
     }
     for block in blocks.iter_mut() {
-        let has_ended = block.error.is_none() && block.seq_end.is_some_and(|end| resumed < end && end < parked);
-        if has_ended && block.status == BlockStatus::Abandoned && newest.get(&block.path) == Some(&block.attempt) {
+        let is_newest = newest.get(&block.path) == Some(&block.attempt);
+        if block.seq_end.is_some_and(|end| asked_again.waits((block.status, end), is_newest)) {
             block.status = BlockStatus::Suspended;
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{Fact, SpanEnd, SpanEvent, SpanIndex, Spans, Usage};
 use crate::model::event::{BlockKind, Seq};
+use crate::views::asked_again::AskedAgain;
 use crate::views::blocks::BlockStatus;
 
 /// An uninterrupted run of a span that went on later.
@@ -136,8 +137,9 @@ impl Spans {
         let start = run.checked_sub(1).map_or(span.seq_start, |before| earlier[before].resumed);
         let (end, seq_end) = earlier.get(run).map_or((span.end, span.seq_end), |run| (run.end, run.seq_end));
         if let Some(end) = end.filter(|_| seq_end <= at) {
-            let is_newest = run == earlier.len() && end == SpanEnd::Abandoned;
-            return Some(if is_newest && self.waits_again(index) { BlockStatus::Suspended } else { end.status() });
+            let is_newest = || run == earlier.len() && self.find(span.path, span.attempt + 1).is_none();
+            let waits = self.asked_again().is_some_and(|asked| asked.waits((end.status(), seq_end), is_newest()));
+            return Some(if waits { BlockStatus::Suspended } else { end.status() });
         }
         let is_cut = self.has_resumed_since(start, at)
             || self.ends.iter().any(|end| (start..=at).contains(end) && !is_live)
@@ -155,12 +157,8 @@ impl Spans {
         self.waits
     }
 
-    /// Whether a span without effect waits all the same: an answer was refused, and the question stays.
-    fn waits_again(&self, index: SpanIndex) -> bool {
-        let span = self.get(index);
-        self.waits
-            && self.resumes.last().is_none_or(|resumed| *resumed < span.seq_end)
-            && self.find(span.path, span.attempt + 1).is_none()
+    fn asked_again(&self) -> Option<AskedAgain> {
+        self.waits.then(|| AskedAgain { taken_up: self.resumes.last().copied().unwrap_or(0) })
     }
 
     /// Until when a span ran that has no end, as far as the log tells: its request ended, or its process did.
