@@ -29,7 +29,11 @@ export default defineFlow({
 const LOAD: &str = "root/step:load";
 
 fn ran() -> Place {
-    let place = Place::with_flow(FLOW);
+    ran_with(FLOW)
+}
+
+fn ran_with(flow: &str) -> Place {
+    let place = Place::with_flow(flow);
     for (request, input) in [("earlier", 150), ("r", 200)] {
         let line = format!("run main go --user ada --session s --request {request} --input {input}");
         assert_eq!(place.ask(&line).code, Some(0), "{request}");
@@ -117,6 +121,64 @@ fn a_difference_names_the_edit_of_a_fork() {
     assert_eq!(by.last().map(String::as_str), Some("edit 60"), "{history:#}");
     let why = place.get(&format!("why {first} --at root --value session.last.amount"));
     assert!(why.to_string().contains("\"edit\""), "{why:#}");
+}
+
+/// The events with which a fork records what it begins with showed an empty state.
+#[test]
+fn every_instant_of_a_fork_has_its_states() {
+    let place = ran();
+    let edits = "--set session.last.amount=60 --set request.loaded=false --set sequencer.seen=false";
+    let first = fork(&place, &format!("r --at {LOAD} {edits}"));
+    // Its fork adds to the edits, which were lost with the state.
+    let second = fork(&place, &format!("{first} --at {LOAD} --set request.more=1"));
+    for (fork, request) in [(&first, json!({ "loaded": false })), (&second, json!({ "loaded": false, "more": 1 }))] {
+        let from = place.get(&format!("show {fork}"))["request"]["forkedFrom"]["seq"].as_u64().expect("a number");
+        let events = place.get(&format!("events {fork}"));
+        let runs = |event: &&Value| event["seq"].as_u64() > Some(from) && event["kind"] == "block_started";
+        let ran = list(&events).iter().find(runs).and_then(|event| event["seq"].as_u64()).expect("a block ran");
+        assert!(ran > from + 4, "{events}");
+        for seq in from + 1..=ran {
+            let state = place.get(&format!("state --request {fork} --at {seq}"));
+            let session = json!({ "last": { "amount": 60, "note": "paid" }, "count": 2, "total": 300 });
+            assert_eq!((&state["session"], &state["request"]), (&session, &request), "{fork} at {seq}: {state}");
+            let blocks: Vec<&Value> = state["sequencers"].as_object().expect("states").values().collect();
+            assert_eq!(blocks, [&json!({ "seen": false })], "{fork} at {seq}");
+        }
+        let changes = |from: u64, to: u64| place.get(&format!("diff {fork} --from {from} --to {to}"));
+        assert_eq!(changes(from + 1, ran), json!([]), "{fork}");
+        let all = changes(from, from + 1);
+        assert!(list(&all).iter().all(|change| change["isEdit"] == true), "{all:#}");
+        let history = place.get(&format!("history {fork} --path request.loaded"));
+        let edit = list(&history).iter().find(|write| write["operation"] == "edit").cloned().expect("an edit");
+        let began = place.get(&format!("show {first}"))["request"]["forkedFrom"]["seq"].as_u64().map(|seq| seq + 1);
+        assert_eq!(edit["committed"].as_u64(), began, "{history:#}");
+    }
+    let from = place.get(&format!("show {first}"))["request"]["forkedFrom"]["seq"].as_u64().expect("a number");
+    let all = place.get(&format!("diff {first} --from {from} --to {}", from + 1));
+    let mut paths: Vec<&str> = list(&all).iter().filter_map(|change| change["path"].as_str()).collect();
+    paths.sort_unstable();
+    assert_eq!(paths, ["last.amount", "loaded", "seen"], "{all:#}");
+    let at = place.get(&format!("why {first} --at {} --value request.loaded", from + 1));
+    assert!(at.to_string().contains("\"edit\""), "{at:#}");
+}
+
+/// Nobody was named for a place that no block had written before.
+#[test]
+fn an_edit_may_be_the_first_write_to_the_state_of_a_request() {
+    let place = ran_with(&FLOW.replace("  await ctx.request.patchState({ loaded: true });\n", ""));
+    let fork = fork(&place, &format!("r --at {LOAD} --set request.fresh=1"));
+    let history = place.get(&format!("history {fork} --path request.fresh"));
+    let rows: Vec<Value> =
+        list(&history).iter().map(|row| json!([row["operation"], row["old"], row["new"], row["by"]])).collect();
+    assert_eq!(rows, [json!(["edit", null, 1, null])], "{history:#}");
+    let changes = place.get(&format!("diff {fork} --from 1"));
+    let edits: Vec<&str> =
+        list(&changes).iter().filter(|one| one["isEdit"] == true).filter_map(|one| one["path"].as_str()).collect();
+    assert_eq!(edits, ["fresh"], "{changes:#}");
+    // What a schema gives a record is no edit.
+    let fork = self::fork(&place, "earlier --at 0");
+    let changes = place.get(&format!("diff {fork} --from 1"));
+    assert!(list(&changes).iter().all(|one| one["isEdit"] != true), "{changes:#}");
 }
 
 /// A place that is misspelt was set without a word, and nothing read it.

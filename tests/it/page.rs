@@ -123,6 +123,27 @@ fn what_an_audience_may_not_see_is_not_in_the_bytes() {
     }
 }
 
+/// The differences of a page named nobody for what a fork was begun with.
+#[test]
+fn a_page_of_a_fork_names_the_edits_of_its_state() {
+    let place = place();
+    let fork = place.get("fork r --at root/step:say --set session.note=\"noted\"");
+    let fork = fork["requestId"].as_str().expect("an id");
+    place.get(&format!("export --request {fork} --html fork.html"));
+    let html = std::fs::read_to_string(place.dir().join("fork.html")).expect("it was written");
+    let states: String =
+        parts(&html).into_iter().filter(|(name, _)| name.starts_with("states")).map(|(_, text)| text).collect();
+    let edits = place.get(&format!("history {fork} --path session.note"));
+    let edit = edits.as_array().and_then(|rows| rows.last()).expect("a write");
+    assert_eq!((&edit["operation"], &edit["new"]), (&json!("edit"), &json!("noted")), "{edits:#}");
+    let step = format!("\"s\":{},", edit["committed"]);
+    let named = states.split("},{").filter(|one| one.contains("\"o\":\"edit\"") && one.contains(&step));
+    let named: Vec<&str> = named.filter(|one| one.contains(&format!("\"w\":{}", edit["seq"]))).collect();
+    assert_eq!(named.len(), 1, "{states}");
+    place.get("export --request r --html page.html");
+    assert!(!read(&place, "page.html").1.contains("\"o\":\"edit\""));
+}
+
 #[test]
 fn a_request_that_waits_is_written_as_it_is_and_bad_input_is_refused() {
     let place = place();

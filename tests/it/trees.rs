@@ -102,14 +102,16 @@ fn a_fork_says_which_blocks_it_edited() {
     let forked = |line: &str| -> Vec<String> {
         let fork = place.ask(line).json()["requestId"].as_str().expect("an id").to_owned();
         let rows = rows(&place, &format!("show {fork} --tree --unfolded"));
-        let is_repeated = |row: &&Value| row["memoized"] == true && row["edited"] != true;
+        let is_repeated = |row: &&Value| row["memoized"] == true && row["edited"] != "output";
         assert_eq!(rows.iter().find(is_repeated), None, "what has ended is not recorded again");
-        let edited = rows.into_iter().filter(|row| row["edited"] == true);
-        edited.map(|row| row["path"].as_str().unwrap_or_default().to_owned()).collect()
+        let edited = rows.into_iter().filter(|row| row["edited"].is_string());
+        edited
+            .map(|row| format!("{} of {}", row["edited"], row["path"].as_str().unwrap_or_default()).replace('"', ""))
+            .collect()
     };
-    assert_eq!(forked("fork r --at root/step:flaky --output 7"), ["root/step:flaky"]);
-    assert_eq!(forked("fork r --at root/step:note --input 2"), ["root/step:note"]);
-    assert_eq!(forked("fork r --action-input 2"), ["root"]);
+    assert_eq!(forked("fork r --at root/step:flaky --output 7"), ["output of root/step:flaky"]);
+    assert_eq!(forked("fork r --at root/step:note --input 2"), ["input of root/step:note"]);
+    assert_eq!(forked("fork r --action-input 2"), ["input of root"]);
     assert!(rows(&place, "show r --tree --unfolded").iter().all(|row| row.get("edited").is_none()));
 }
 

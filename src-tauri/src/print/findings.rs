@@ -30,7 +30,7 @@ pub(super) const FORK_EDIT: &str = "(the fork's edit)";
 
 /// Who made a change that no block made.
 fn no_block(write: &WriteRow) -> &'static str {
-    if write.operation == "edit" { FORK_EDIT } else { "(the request)" }
+    if write.is_edit() { FORK_EDIT } else { "(the request)" }
 }
 
 /// One hit a line.

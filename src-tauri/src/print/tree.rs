@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use engine::views::blocks::BlockStatus;
+use engine::views::fork_edits::EditedPart;
 use runner::{GroupOf, Json, RequestRow, Totals, TreeView, ViewGroup, ViewRow};
 
 use super::clock::{Clock, Ran};
@@ -75,7 +76,7 @@ pub(super) fn indentation(level: usize) -> String {
 
 /// How a row stands; a fork's output of a block is nobody's who ran.
 fn stands(row: &ViewRow) -> &'static str {
-    if row.edited && row.memoized {
+    if row.edited == Some(EditedPart::Output) {
         return "= edited";
     }
     standing(row.status.unwrap_or(BlockStatus::Running), row.memoized)

@@ -1165,6 +1165,13 @@ export type EarlierWrite = {
 	write: WriteRow,
 };
 
+/**  Which value of a block a fork gave it. */
+export type EditedPart = 
+/**  Its input: it ran with that. */
+"input" | 
+/**  Its output: it did not run. */
+"output";
+
 /**  One effect of a block. */
 export type EffectRow = {
 	/**  The event that began it; of one that was there at once, its only event. */
@@ -3653,8 +3660,8 @@ export type ViewRow = {
 	seqEnd?: number | null,
 	/**  Its output is not its own: a resume took it from the log, or a fork was given it. */
 	memoized: boolean,
-	/**  Whether a fork gave it its output; or its input, where it is not memoized. */
-	edited?: boolean,
+	/**  Which of its values a fork gave it. */
+	edited?: EditedPart | null,
 	/**  Whether its error was caught. */
 	caught: boolean,
 	/**
@@ -3955,7 +3962,7 @@ export type Workspace = {
 export type WriteRow = {
 	/**  Its event. */
 	seq: number,
-	/**  The event with which it took effect: its own, or the one that committed it. */
+	/**  The event with which it took effect: its own, or the one that committed it; of an edit the fork's first own one. */
 	committed: number,
 	/**  The path of the block that wrote it; null for the request itself, and for an edit. */
 	by: string | null,

@@ -1,5 +1,6 @@
 // Differences as the rows that a list of changes shows. Pure.
 import type { Change } from '../host/host';
+import { changedBy } from './writer';
 
 export type ChangeRow = {
   id: string;
@@ -28,7 +29,7 @@ function scopeOf({ scope, instanceId }: Change): string {
 /** One row a difference, named by its scope and place; a note says which block or edit wrote it, and when. */
 export const changeRows = (changes: readonly Change[]): ChangeRow[] =>
   changes.map((change, n) => {
-    const by = change.isEdit ? "the fork's edit" : change.by;
+    const by = changedBy(change);
     const note = [by && `by ${by}`, change.seq && `at #${change.seq}`].filter(Boolean).join(', ');
     return {
       id: `${n} ${change.scope} ${change.path}`,

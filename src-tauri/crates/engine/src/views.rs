@@ -9,6 +9,7 @@ pub mod blocks;
 pub(crate) mod detached;
 pub mod diff;
 pub mod flow_state;
+pub mod fork_edits;
 pub mod history;
 pub mod in_force;
 pub mod items;
@@ -29,13 +30,10 @@ pub mod uncertain_effects;
 pub mod under_way;
 pub mod usage;
 
-use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
-
 use serde_json::Value;
 
-use crate::model::data::Data;
 use crate::model::event::{Event, EventKind, Recorded, Seq};
+use fork_edits::{edited_input, edited_value};
 
 /// A request's events in `seq` order, with look-ups by number.
 #[derive(Clone, Copy)]
@@ -92,38 +90,9 @@ impl<'a> Events<'a> {
 
     fn held_by(&self, seq: Seq) -> Option<&'a Recorded> {
         match &self.get(seq)?.kind {
-            EventKind::RequestStarted { input, .. }
-            | EventKind::InputEdited { input }
-            | EventKind::BlockInput { input } => Some(input),
-            EventKind::OutputEdited { output } => Some(output),
+            EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input),
             EventKind::BlockFinished { output, .. } => output.as_ref(),
-            _ => None,
+            kind => edited_value(kind),
         }
     }
-}
-
-/// The event that gave a fork another input, and with which all ends that the old input led to: what a
-/// replay does not do again.
-pub fn edited_input(events: &[Event]) -> Option<Seq> {
-    let is_edit = |event: &&Event| event.path.is_none() && matches!(event.kind, EventKind::InputEdited { .. });
-    events.iter().rev().find(is_edit).map(|event| event.seq)
-}
-
-/// The inputs that a fork has instead of those that blocks were given, by path, with their events.
-pub(crate) fn edited_block_inputs(events: &[Event]) -> HashMap<Arc<str>, (Seq, Data)> {
-    let input = |event: &Event| match (&event.kind, &event.path) {
-        (EventKind::InputEdited { input: Recorded::Value(input) }, Some(path)) => {
-            Some((path.clone(), (event.seq, Data::from(input.clone()))))
-        }
-        _ => None,
-    };
-    events.iter().filter_map(input).collect()
-}
-
-/// The steps of a fork that it goes on from as they were edited.
-pub(crate) fn edited(events: &[Event]) -> HashSet<Arc<str>> {
-    let edits = events
-        .iter()
-        .filter(|event| matches!(event.kind, EventKind::OutputEdited { .. } | EventKind::StateEdited { .. }));
-    edits.filter_map(|event| event.path.clone()).collect()
 }

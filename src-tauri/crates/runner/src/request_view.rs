@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use engine::error::FlowError;
 use engine::event::{RequestStatus, Seq};
+use engine::views::fork_edits::SpanEdit;
 use engine::views::spans::{PathNumber, SpanEnd, SpanIndex, Spans};
 
 use crate::core::fault::Fault;
@@ -59,16 +60,13 @@ pub(crate) trait Source {
     /// What the model calls cost that ended with these events, in US dollars, each where it has a price; an empty list
     /// where nobody knows prices.
     fn costs(&self, calls: &[Seq]) -> Result<Vec<Option<f64>>, Fault>;
-    /// The events with which a fork gave blocks, or the request as a whole, something else.
-    fn edits(&self) -> Result<Vec<Edit>, Fault>;
+    /// The inputs and outputs that a fork has in place of recorded ones.
+    fn edits(&self) -> Result<Vec<SpanEdit>, Fault>;
     /// The events that wrote to a place of state, each with the path of its block.
     fn writes_to(&self, place: &str) -> Result<Vec<(Seq, String)>, Fault>;
     /// The events whose input, output or error contains a text, each with the path of its block.
     fn events_with(&self, text: &str) -> Result<Vec<(Seq, String)>, Fault>;
 }
-
-/// An event with which a fork gave the block at a path another output; or the request another input, without a path.
-pub(crate) type Edit = (Seq, Option<PathNumber>);
 
 /// A span that has not ended.
 struct Open {
@@ -112,7 +110,7 @@ pub(crate) struct RequestView {
     words: HashMap<Seq, Option<String>>,
     critical: Option<Bits>,
     /// What a fork edited, as of so many times that it was taken up.
-    edits: (usize, Vec<Edit>),
+    edits: (usize, Vec<SpanEdit>),
     /// Nodes whose rows changed since that was asked; none where all may have.
     changed: Option<Vec<Node>>,
     /// Its items, once somebody asked for them, and whether somebody wants to hear of them.

@@ -60,7 +60,7 @@ impl Session {
     fn writes(&self, address: &str) -> Result<Vec<Stopped>, Fault> {
         let mut stops = Vec::new();
         // No statement made a fork's edit.
-        for write in self.history(address)?.into_iter().filter(|write| write.operation != "edit") {
+        for write in self.history(address)?.into_iter().filter(|write| !write.is_edit()) {
             let shown = |value: &Option<Json>| value.as_ref().map_or("nothing".to_owned(), |v| v.0.to_string());
             let said = format!("{address}: {} → {}", shown(&write.old), shown(&write.new));
             match self.workspace.statement_of(&self.request, write.seq) {

@@ -71,11 +71,11 @@ test('status comes before kind, and what contains others is thin', () => {
 
 test('what a fork gave is told apart from what was taken from the log', () => {
   expect(noteOf(row({ memoized: true }))?.word).toBe('=');
-  expect(noteOf(row({ memoized: true, edited: true }))).toEqual({
+  expect(noteOf(row({ memoized: true, edited: 'output' }))).toEqual({
     word: 'edited',
     why: expect.stringContaining('output'),
   });
-  expect(noteOf(row({ memoized: false, edited: true }))?.why).toContain('input');
+  expect(noteOf(row({ memoized: true, edited: 'input' }))?.why).toContain('input');
   expect(noteOf(row({ memoized: false }))).toBeNull();
 });
 

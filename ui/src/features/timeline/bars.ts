@@ -67,8 +67,8 @@ function lookOf(row: ViewRow): Look {
 
 /** What a row says of itself when it did not run, or not with what its request was asked. */
 export function noteOf({ memoized, edited }: ViewRow): { word: string; spoken?: string; why: string } | null {
-  if (edited && memoized) return { word: 'edited', why: 'The fork gave it this output; it did not run' };
-  if (edited) return { word: 'edited', why: 'The fork gave it this input' };
+  if (edited === 'output') return { word: 'edited', why: 'The fork gave it this output; it did not run' };
+  if (edited === 'input') return { word: 'edited', why: 'The fork gave it this input' };
   return memoized ? { word: '=', spoken: 'from the log', why: 'Answered from the log; it did not run again' } : null;
 }
 

@@ -192,6 +192,7 @@ export class PageRows {
     if (form) return { ...found, ...NOT_ENDED, gaps: undefined, ...form, depth: found.depth, isFolded: found.isFolded };
     if (at >= (this.seqEnd[row] ?? NEVER) && !forms) return found;
     const status = this.statusAt(row, at);
-    return { ...found, ...NOT_ENDED, gaps: undefined, edited: found.edited && !found.memoized, status };
+    const edited = found.edited === 'input' ? found.edited : undefined;
+    return { ...found, ...NOT_ENDED, gaps: undefined, edited, status };
   }
 }

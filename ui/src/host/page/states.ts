@@ -1,6 +1,7 @@
 // The states of a page: every scope as of any event, what differs between two, and who wrote a place.
 import { parsePath } from '../../base/path';
 import type { Change, StateView, WriteRow } from '../bindings';
+import { isEdit } from '../edit';
 import type { Written } from './blocks';
 import { difference } from './difference';
 import { Track, type WrittenTrack } from './track';
@@ -46,7 +47,9 @@ export class States {
       this.#changes(track, from, to).map((change) => {
         const [write] = track.writesTo(parsePath(change.path), Math.min(from, to), Math.max(from, to));
         const [step] = write ?? [];
-        return step?.w === undefined ? change : { ...change, seq: step.w, ...(step.b && { by: step.b }) };
+        if (step?.w === undefined) return change;
+        const edit = isEdit({ operation: step.o ?? '' }) && { isEdit: true };
+        return { ...change, seq: step.w, ...(step.b && { by: step.b }), ...edit };
       }),
     );
   }

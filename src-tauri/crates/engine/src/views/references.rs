@@ -1,5 +1,6 @@
 //! The earlier events that an event takes values from: whoever reads a part of a log reads these, too.
 
+use super::fork_edits::edited_value;
 use super::model_requests::Reference;
 use crate::model::effects::EffectKind;
 use crate::model::event::{EventKind, Recorded, Seq};
@@ -13,9 +14,7 @@ pub fn references(kind: &EventKind) -> Vec<Seq> {
     match kind {
         EventKind::RequestStarted { input, .. }
         | EventKind::BlockStarted { input, .. }
-        | EventKind::BlockInput { input }
-        | EventKind::InputEdited { input } => of(input),
-        EventKind::OutputEdited { output } => of(output),
+        | EventKind::BlockInput { input } => of(input),
         EventKind::RequestFinished { output, .. } | EventKind::BlockFinished { output, .. } => {
             output.as_ref().map(of).unwrap_or_default()
         }
@@ -25,6 +24,6 @@ pub fn references(kind: &EventKind) -> Vec<Seq> {
             seqs.dedup();
             seqs
         }
-        _ => Vec::new(),
+        kind => edited_value(kind).map(of).unwrap_or_default(),
     }
 }

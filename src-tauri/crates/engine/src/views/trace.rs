@@ -11,8 +11,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 use serde_json::Value;
 
+use super::Events;
+use super::fork_edits::{edited_input, edited_steps};
 use super::replay_order::ReplayOrder;
-use super::{Events, edited, edited_input};
 use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::ItemStatus;
@@ -73,7 +74,7 @@ pub fn trace(events: &[Event]) -> IndexMap<Arc<str>, Vec<Did>> {
 
 /// What the blocks of a request did that ended, or that wait for an answer.
 pub fn traces(events: &[Event]) -> Traces {
-    let (view, attempts, edited) = (Events::new(events), ReplayOrder::read(events), edited(events));
+    let (view, attempts, edited) = (Events::new(events), ReplayOrder::read(events), edited_steps(events));
     let mut open: HashMap<Arc<str>, Vec<Did>> = HashMap::new();
     let Traces { mut ended, mut waiting } = Traces::default();
     // What those did that have not come to their end.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use engine::event::Seq;
 use engine::path::{ROOT, path_below};
 use engine::views::blocks::BlockStatus;
+use engine::views::fork_edits::EditedPart;
 use engine::views::spans::{PathNumber, Span, SpanIndex};
 
 use super::durations::Durations;
@@ -129,7 +130,7 @@ impl RequestView {
             seq_start: oldest.seq_start,
             seq_end: None,
             memoized: false,
-            edited: false,
+            edited: None,
             caught: false,
             changes: 0,
             items: 0,
@@ -187,7 +188,7 @@ impl RequestView {
         } else if row.status == Some(BlockStatus::Abandoned) {
             row.cut_ms = Some(length(span.started_at, self.spans.cut_at(index)));
         }
-        row.edited = (has_ended || !span.is_memoized) && self.is_edited(span, path);
+        row.edited = self.edited(span, path).filter(|part| has_ended || *part == EditedPart::Input);
         if has_ended || at.is_none() {
             let usage = self.spans.usage(index);
             (row.items, row.model_calls) = (span.items, usage.model_calls);
@@ -209,10 +210,9 @@ impl RequestView {
         Ok(())
     }
 
-    /// Whether a fork gave a span its input or output, or the whole request its input.
-    fn is_edited(&self, span: &Span, path: &str) -> bool {
-        let is_edit = |by: Option<PathNumber>| by.map_or(path == ROOT && !span.is_memoized, |by| by == span.path);
-        self.edits.1.iter().any(|(seq, by)| *seq < span.seq_start && is_edit(*by))
+    /// Which value of a span a fork gave it.
+    fn edited(&self, span: &Span, path: &str) -> Option<EditedPart> {
+        self.edits.1.iter().rfind(|edit| edit.is_of(span, path == ROOT)).map(|edit| edit.part)
     }
 
     /// How a span stands as of an event, or now.

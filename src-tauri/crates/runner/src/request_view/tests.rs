@@ -12,10 +12,11 @@ use std::sync::Arc;
 use engine::error::FlowError;
 use engine::event::{Event, EventKind, Seq};
 use engine::views::blocks::BlockStatus;
+use engine::views::fork_edits::SpanEdit;
 use engine::views::spans::{PathNumber, SpanEvent, Spans, fact};
 use fastrand::Rng;
 
-use super::{Edit, RequestView, Source};
+use super::{RequestView, Source};
 use crate::core::fault::Fault;
 use crate::views::{BlockQuery, FindQuery, GroupOf, RowsQuery, StepTo, ViewRow, span, worked};
 use made_up::MadeUp;
@@ -78,7 +79,7 @@ impl Source for TestSource {
         Ok(calls.iter().map(|seq| Some(*seq as f64)).collect())
     }
 
-    fn edits(&self) -> Result<Vec<Edit>, Fault> {
+    fn edits(&self) -> Result<Vec<SpanEdit>, Fault> {
         Ok(Vec::new())
     }
 

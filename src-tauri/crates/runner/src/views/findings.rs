@@ -11,7 +11,7 @@ use super::{Json, ListedRequest};
 pub struct WriteRow {
     /// Its event.
     pub seq: u64,
-    /// The event with which it took effect: its own, or the one that committed it.
+    /// The event with which it took effect: its own, or the one that committed it; of an edit the fork's first own one.
     pub committed: u64,
     /// The path of the block that wrote it; null for the request itself, and for an edit.
     pub by: Option<String>,
@@ -23,6 +23,16 @@ pub struct WriteRow {
     pub new: Option<Json>,
     /// When, in milliseconds since the epoch.
     pub at: i64,
+}
+
+impl WriteRow {
+    /// The operation of an edit of a fork.
+    pub(crate) const EDIT: &str = "edit";
+
+    /// Whether no block wrote it: a fork was begun with it.
+    pub fn is_edit(&self) -> bool {
+        self.operation == WriteRow::EDIT
+    }
 }
 
 /// An event that holds a text.

@@ -4,6 +4,7 @@
 
 use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
+use engine::views::fork_edits::EditedPart;
 use serde::{Deserialize, Serialize};
 
 use super::{BlockRow, ItemsUpdate, RequestRow, Sums, worked};
@@ -195,9 +196,9 @@ pub struct ViewRow {
     pub seq_end: Option<u64>,
     /// Its output is not its own: a resume took it from the log, or a fork was given it.
     pub memoized: bool,
-    /// Whether a fork gave it its output; or its input, where it is not memoized.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub edited: bool,
+    /// Which of its values a fork gave it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub edited: Option<EditedPart>,
     /// Whether its error was caught.
     pub caught: bool,
     /// How many state operations it made itself. These four and the tokens are 0 where it had not ended at the instant

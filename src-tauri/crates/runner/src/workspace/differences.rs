@@ -12,8 +12,8 @@ use serde_json::Value;
 use store::EventQuery;
 
 use super::instances::{BlockPlace, ScopeAt, is_of_block};
+use super::queries::is_at_rest;
 use super::records::{instance_of, shown};
-use super::writers::Address;
 use super::{At, Workspace};
 use crate::catalogue::STACK;
 use crate::core::fault::Fault;
@@ -195,7 +195,7 @@ impl Workspace {
         let (mut request, mut scope, mut to) = (request.to_owned(), scope, to);
         while changes.iter().any(|change| change.seq.is_none()) && from < to {
             (request, scope, to) = self.original(&request, scope, to)?;
-            let span = (from, to, !self.is_at_rest(&request, to)?);
+            let span = (from, to, !is_at_rest(&self.request(&request)?, to));
             if !recalled.contains_key(&request) {
                 recalled.insert(request.clone(), self.recalled(&request)?);
             }
@@ -223,11 +223,10 @@ impl Workspace {
         places: &[Place],
         changes: &mut [Change],
     ) -> Result<(), Fault> {
-        // No edit is of a resource.
-        if scope.kind == ScopeKind::Resource || to <= before.seq || changes.iter().all(|change| change.seq.is_some()) {
+        if to <= before.seq || changes.iter().all(|change| change.seq.is_some()) {
             return Ok(());
         }
-        let edits = self.edits_of(fork, before, &Address::of(scope))?;
+        let edits = self.edits_at_beginning(scope, fork, before)?;
         for edit in edits.iter().rev().filter(|edit| from < edit.committed && edit.committed <= to) {
             for (change, place) in changes.iter_mut().zip(places) {
                 if change.seq.is_none() && edit.changes(place) {

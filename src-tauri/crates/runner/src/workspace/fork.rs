@@ -8,6 +8,7 @@ mod agents;
 mod draft;
 mod edits;
 mod point;
+mod states;
 
 use std::collections::HashSet;
 use std::sync::Arc;

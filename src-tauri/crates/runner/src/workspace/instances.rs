@@ -46,6 +46,11 @@ impl Workspace {
             if seq <= from.seq {
                 return Ok(found);
             }
+            let edited = self.edited_blocks(request, &from)?;
+            for (_, stood) in found.iter_mut().filter(|((_, path), _)| edited.contains(path)) {
+                let own = self.counterpart(&stood.scope, &stood.request, request)?;
+                *stood = ScopeAt::new(request, own, seq);
+            }
         }
         let scopes = self.scopes_of(request)?;
         let superseded = self.superseded_at(&scopes, request, seq)?;
@@ -91,9 +96,11 @@ impl Workspace {
         Ok(superseded)
     }
 
-    /// Whether a scope of a request had its first state at an instant.
+    /// Whether a scope of a request had its first state at an instant. A fork also has those of its origin, from its
+    /// own first event on.
     pub(super) fn had_begun(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<bool, Fault> {
         let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
-        self.store.had_begun(&scope, &request, seq).map_err(Fault::internal)
+        Ok(self.store.had_begun(&scope, &request, seq).map_err(Fault::internal)?
+            || self.is_carried(&scope, &request, seq)?)
     }
 }

@@ -1,5 +1,7 @@
 //! Looking: everything the workspace answers without changing anything.
 
+use std::collections::HashSet;
+
 use engine::event::{Event, EventKind, RequestStatus};
 use engine::identity::StateOwner;
 use engine::log::Record;
@@ -142,18 +144,19 @@ impl Workspace {
         view.versions.insert(ScopeKind::Request.as_str().to_owned(), 0);
         let scopes = self.scopes_of(request)?;
         let superseded = self.superseded_at(&scopes, request, seq)?;
-        for scope in scopes.into_iter().filter(|scope| !superseded.contains(scope)) {
-            let record = self.record_at(&scope, request, seq)?;
+        for scope in scopes.iter().filter(|scope| !superseded.contains(scope)) {
+            let record = self.record_at(scope, request, seq)?;
             // A later attempt has nothing yet.
             let is_empty = record.version == 0 && record.state.is_empty();
-            if is_of_block(&scope) && is_empty && !self.had_begun(&scope, request, seq)? {
+            if is_of_block(scope) && is_empty && !self.had_begun(scope, request, seq)? {
                 continue;
             }
-            put_record(&mut view, &scope, record);
+            put_record(&mut view, scope, record);
         }
         let blocks = if forked_from.is_some() { self.blocks_at(request, seq)? } else { Vec::new() };
         // Those that it does not go on with.
-        for (_, stood) in blocks.into_iter().filter(|(_, stood)| stood.request != request) {
+        let own: HashSet<&ScopeKey> = scopes.iter().collect();
+        for (_, stood) in blocks.into_iter().filter(|(_, stood)| !own.contains(&stood.scope)) {
             let record = self.record_at(&stood.scope, &stood.request, stood.seq)?;
             put_record(&mut view, &self.counterpart(&stood.scope, &stood.request, request)?, record);
         }
@@ -181,23 +184,25 @@ impl Workspace {
         Ok(view)
     }
 
-    /// A scope's state at an instant of a request; in the part that a fork has in common with another
-    /// request, as that one had it.
+    /// A scope's state at an instant of a request. In the part that a fork has in common with another request, it is
+    /// that one's; from the fork's first own event on it is the state where the fork left, with the fork's edits.
     pub(super) fn record_at(&self, scope: &ScopeKey, request: &str, seq: u64) -> Result<Record, Fault> {
         let (request, scope, seq) = self.original(request, scope.clone(), seq)?;
-        let found = if self.is_at_rest(&request, seq)? {
-            self.store.state_at_rest(&scope, &request, seq)
-        } else {
-            self.store.state_at(&scope, &request, seq)
-        };
-        found.map_err(Fault::internal)
+        let row = self.request(&request)?;
+        match self.carried_state(&scope, &row, seq)? {
+            Some(record) => Ok(record),
+            None => self.recorded_state(&scope, &row, seq),
+        }
     }
 
-    /// Whether an instant is the newest of a request whose process died: what had not ended then is without
-    /// effect, though no event says so yet.
-    pub(super) fn is_at_rest(&self, request: &str, seq: u64) -> Result<bool, Fault> {
-        let row = self.request(request)?;
-        Ok(row.status == RequestStatus::Interrupted && seq >= row.last_seq)
+    /// A scope's state as of an event, as the request's own log has it.
+    pub(super) fn recorded_state(&self, scope: &ScopeKey, row: &RequestRow, seq: u64) -> Result<Record, Fault> {
+        let found = if is_at_rest(row, seq) {
+            self.store.state_at_rest(scope, &row.id, seq)
+        } else {
+            self.store.state_at(scope, &row.id, seq)
+        };
+        found.map_err(Fault::internal)
     }
 
     /// Where an instant of a scope was recorded.
@@ -282,8 +287,13 @@ impl Workspace {
         }
     }
 
+    /// The scopes of a request. A fork has a state of its own before it records one.
     pub(super) fn scopes_of(&self, request: &str) -> Result<Vec<ScopeKey>, Fault> {
-        self.store.scopes_of(request).map_err(Fault::internal)
+        let mut scopes = self.store.scopes_of(request).map_err(Fault::internal)?;
+        if scopes.iter().all(|scope| scope.kind != ScopeKind::Request) && self.request(request)?.forked_from.is_some() {
+            scopes.insert(0, ScopeKey::new(ScopeKind::Request, request));
+        }
+        Ok(scopes)
     }
 
     pub(super) fn seq_at(&self, request: &str, at: Option<&At>) -> Result<u64, Fault> {
@@ -302,6 +312,12 @@ impl Workspace {
             }
         }
     }
+}
+
+/// Whether an instant is the newest of a request whose process died: what had not ended then is without
+/// effect, though no event says so yet.
+pub(super) fn is_at_rest(row: &RequestRow, seq: u64) -> bool {
+    row.status == RequestStatus::Interrupted && seq >= row.last_seq
 }
 
 /// Names the blocks of a state as those of a fork that shares them.

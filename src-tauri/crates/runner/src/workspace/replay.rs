@@ -9,7 +9,7 @@ use engine::event::{Event, EventKind, Seq};
 use engine::path::is_inside;
 use engine::request::StartRequest;
 use engine::scope::{ScopeKey, ScopeKind};
-use engine::views::edited_input;
+use engine::views::fork_edits::{ForkEdit, edited_input};
 use engine::views::replay_order::ReplayOrder;
 
 use super::Workspace;
@@ -167,9 +167,7 @@ impl Workspace {
                     waiting.insert(scope, (event.seq, commit.version));
                 }
             }
-            if let (EventKind::OutputEdited { .. } | EventKind::StateEdited { .. }, Some(path)) =
-                (&event.kind, &event.path)
-            {
+            if let Some(path) = ForkEdit::of(event).and_then(|edit| edit.step()) {
                 // The step is taken from the log, without its commits.
                 versions.extend(begun.iter().map(|(scope, (_, version))| (scope.clone(), *version)));
                 let found: Vec<_> = begun.drain(..).map(at).collect::<Result<_, _>>()?;

@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use engine::error::FlowError;
 use engine::event::{EventKind, Recorded, RequestStatus, Seq};
 use engine::suspension::SuspensionStatus;
+use engine::views::fork_edits::SpanEdit;
 use engine::views::search::Where;
 use engine::views::spans::PathNumber;
 use store::SearchQuery;
@@ -18,7 +19,7 @@ use store::SearchQuery;
 use super::open_views::Opened;
 use super::{Workspace, lock};
 use crate::core::fault::Fault;
-use crate::request_view::{Edit, RequestView, Source};
+use crate::request_view::{RequestView, Source};
 use crate::views::*;
 
 /// At most this many batches a second.
@@ -348,7 +349,7 @@ impl Source for ViewSource<'_> {
         self.workspace.costs(self.request, calls)
     }
 
-    fn edits(&self) -> Result<Vec<Edit>, Fault> {
+    fn edits(&self) -> Result<Vec<SpanEdit>, Fault> {
         self.workspace.store.edits(self.request).map_err(Fault::internal)
     }
 

@@ -2,6 +2,7 @@
 
 use engine::event::{Event, EventKind, Recorded};
 use engine::views::Events;
+use engine::views::fork_edits::edited_value;
 
 use super::Workspace;
 use super::request_view::ViewSource;
@@ -64,11 +65,8 @@ impl Workspace {
             let event = self.store.event_at(request, seq).map_err(Fault::internal)?;
             refers = event.as_ref().and_then(|event| match &event.kind {
                 EventKind::BlockFinished { output, .. } => output.clone(),
-                EventKind::RequestStarted { input, .. }
-                | EventKind::BlockInput { input }
-                | EventKind::InputEdited { input } => Some(input.clone()),
-                EventKind::OutputEdited { output } => Some(output.clone()),
-                _ => None,
+                EventKind::RequestStarted { input, .. } | EventKind::BlockInput { input } => Some(input.clone()),
+                kind => edited_value(kind).cloned(),
             });
             events.extend(event);
         }

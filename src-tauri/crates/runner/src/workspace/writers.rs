@@ -15,12 +15,10 @@ use super::instances::is_of_block;
 use super::{At, Workspace};
 use crate::core::fault::Fault;
 use crate::views::{EarlierWrite, Json, WriteRow};
+pub(super) use edits::StateEdit;
 
 /// The names of scopes, for error messages.
 const SCOPES: &str = "session, user, project (or org), request, sequencer, sequencer[PATH] or block[PATH]";
-
-/// The operation of a [`WriteRow`] that is a fork's edit.
-pub(super) const EDIT: &str = "edit";
 
 /// The address of a value in state: `session.topic`, `sequencer[root/step:plan].steps[0]`.
 pub(super) struct Address {
@@ -206,9 +204,10 @@ impl Workspace {
 }
 
 impl Workspace {
-    /// The resumes of a request, and for each whether it reused finished blocks without recording them again.
-    fn resumes(&self, request: &str) -> Result<Vec<(Seq, bool)>, Fault> {
-        let query = EventQuery { kind: Some("request_resumed".to_owned()), ..EventQuery::default() };
+    /// The resumes in a part of a request's log, and for each whether it reused finished blocks without recording them
+    /// again.
+    fn resumes(&self, request: &str, part: EventQuery) -> Result<Vec<(Seq, bool)>, Fault> {
+        let query = EventQuery { kind: Some("request_resumed".to_owned()), ..part };
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
         let resume = |event: Event| match event.kind {
             EventKind::RequestResumed { keeps_ended, .. } => Some((event.seq, keeps_ended)),
@@ -218,9 +217,10 @@ impl Workspace {
     }
 
     /// Whether a fork reuses shared events without recording them again, unlike forks of older versions.
-    fn keeps(&self, fork: &str, forked_at: Seq) -> Result<bool, Fault> {
-        let resumes = self.resumes(fork)?;
-        Ok(resumes.iter().find(|(seq, _)| *seq > forked_at).is_none_or(|(_, keeps_ended)| *keeps_ended))
+    pub(super) fn keeps(&self, fork: &str, forked_at: Seq) -> Result<bool, Fault> {
+        let resumes =
+            self.resumes(fork, EventQuery { from: Some(forked_at + 1), limit: Some(1), ..Default::default() })?;
+        Ok(resumes.first().is_none_or(|(_, keeps_ended)| *keeps_ended))
     }
 
     /// The writes of a request that a resume only re-applied.
@@ -230,7 +230,7 @@ impl Workspace {
         if row.is_none_or(|row| row.epoch <= 1) {
             return Ok(HashSet::new());
         }
-        if self.resumes(request)?.iter().all(|(_, keeps_ended)| *keeps_ended) {
+        if self.resumes(request, EventQuery::default())?.iter().all(|(_, keeps_ended)| *keeps_ended) {
             return Ok(HashSet::new());
         }
         Ok(recalled(&self.store.events(request, &EventQuery::default()).map_err(Fault::internal)?))

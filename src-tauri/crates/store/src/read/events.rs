@@ -148,6 +148,20 @@ impl Store {
         })
     }
 
+    /// The event with which a request first changed a scope, or committed a change of it.
+    pub fn first_change(&self, scope: &ScopeKey, request: &str) -> Result<Option<Seq>, Error> {
+        self.read(|connection| {
+            let Some(scope) = states::find(connection, scope)? else { return Ok(None) };
+            Ok(connection
+                .prepare_cached(
+                    "SELECT e.seq FROM change c JOIN event e ON e.id = c.event WHERE c.scope = ?1
+                     AND e.request = (SELECT n FROM request WHERE id = ?2) ORDER BY c.event LIMIT 1",
+                )?
+                .query_row((scope, request), |row| row.get(0))
+                .optional()?)
+        })
+    }
+
     /// As [`state_at`](Self::state_at), for the newest event of a request that no process runs: what unfinished
     /// attempts wrote to shared memory does not count.
     pub fn state_at_rest(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<Record, Error> {

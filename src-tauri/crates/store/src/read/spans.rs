@@ -9,6 +9,7 @@ use std::thread;
 use crate::sql::{Connection, OptionalExtension};
 use engine::event::{Event, Seq};
 use engine::path;
+use engine::views::fork_edits::{EditedPart, SpanEdit};
 use engine::views::references::references;
 use engine::views::spans::{Fact, Names, PathNumber, SpanEvent, Spans, fact};
 
@@ -65,16 +66,19 @@ impl Store {
         Ok(events)
     }
 
-    /// The events with which a fork gave a block another input or output, or, without a path, the request another
-    /// input. Reads all events of a fork, and none of other requests.
-    pub fn edits(&self, request: &str) -> Result<Vec<(Seq, Option<PathNumber>)>, Error> {
+    /// The inputs and outputs that a fork has in place of recorded ones. Reads all events of a fork, and none of other
+    /// requests.
+    pub fn edits(&self, request: &str) -> Result<Vec<SpanEdit>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
-                "SELECT e.seq, e.path FROM request r JOIN event e ON e.request = r.n
+                "SELECT e.seq, e.path, e.kind = 'output_edited' FROM request r JOIN event e ON e.request = r.n
                  WHERE r.id = ?1 AND r.forked_from IS NOT NULL AND e.kind IN ('input_edited', 'output_edited')
                  ORDER BY e.seq",
             )?;
-            let rows = statement.query_map((request,), |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let rows = statement.query_map((request,), |row| {
+                let part = if row.get(2)? { EditedPart::Output } else { EditedPart::Input };
+                Ok(SpanEdit { seq: row.get(0)?, path: row.get(1)?, part })
+            })?;
             Ok(rows.collect::<Result<_, _>>()?)
         })
     }

@@ -32,7 +32,7 @@ use crate::model::scope::ScopeKey;
 use crate::model::suspension::SuspensionRequest;
 
 pub use super::replayed_question::ReplayedQuestion;
-use crate::views::edited_input;
+use crate::views::fork_edits::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
 use callers::callers;

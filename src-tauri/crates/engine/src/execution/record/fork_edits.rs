@@ -7,10 +7,10 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use crate::model::data::Data;
-use crate::model::event::{BlockKind, Event, EventKind, ModelEdit, Seq};
+use crate::model::event::{BlockKind, Event, ModelEdit, Seq};
 use crate::model::flow::Flow;
 use crate::model::path::{is_at_or_inside, without_indices};
-use crate::views::edited_block_inputs;
+use crate::views::fork_edits::{ForkEdit, edited_block_inputs};
 use crate::views::under_way::under_way;
 
 /// The edits of one request.
@@ -35,8 +35,8 @@ struct EditedModel {
 impl ForkEdits {
     /// Reads the edits in a log.
     pub(crate) fn of(events: &[Event]) -> ForkEdits {
-        let models = events.iter().enumerate().filter_map(|(at, event)| match &event.kind {
-            EventKind::ModelEdited(edit) => Some(EditedModel {
+        let models = events.iter().enumerate().filter_map(|(at, event)| match ForkEdit::of(event)? {
+            ForkEdit::Model(edit) => Some(EditedModel {
                 seq: event.seq,
                 edit: edit.clone(),
                 under_way: under_way(&events[..at]).into_keys().cloned().collect(),

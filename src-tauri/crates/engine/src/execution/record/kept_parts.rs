@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::model::event::{Event, EventKind, KeptPart};
-use crate::views::edited_input;
+use crate::views::fork_edits::edited_input;
 use crate::views::replay_order::ReplayOrder;
 
 /// The parts of a log that come from other requests.

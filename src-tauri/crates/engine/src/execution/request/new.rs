@@ -16,7 +16,7 @@ use crate::model::effects::Effects;
 use crate::model::event::Event;
 use crate::model::flow::Flow;
 use crate::model::log::Log;
-use crate::views::edited_input;
+use crate::views::fork_edits::edited_input;
 use crate::views::replay_order::ReplayOrder;
 
 impl Run {

@@ -18,6 +18,14 @@ pub struct ForkedFrom {
     pub seq: Seq,
 }
 
+impl ForkedFrom {
+    /// Returns the first event that the fork has of its own after those in common: from here on it holds the states
+    /// where it left, with its edits.
+    pub fn first_own(&self) -> Seq {
+        self.seq + 1
+    }
+}
+
 /// A request whose beginning a fork keeps: what the blocks saw of it that ran in it. A replay of the fork runs them
 /// again, and they must see the same.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -8,7 +8,7 @@ use engine::callable::{Issue, SchemaRef};
 use engine::data::Data;
 use engine::event::{Event, EventKind, Recorded};
 use engine::path::ROOT;
-use engine::views::edited_input;
+use engine::views::fork_edits::edited_input;
 use serde_json::{Value, json};
 
 use super::comparison::divergence;

@@ -10,6 +10,7 @@ use engine::event::{Event, EventKind, Recorded, RecordedReturn, Seq};
 use engine::operation::Operation;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
+use engine::views::fork_edits::{edited_value, is_edited_value};
 use engine::views::model_requests::Requests;
 use serde_json::{Value, json};
 
@@ -69,9 +70,7 @@ pub(super) fn places(kind: &EventKind) -> &'static [(Part, WhyPlace)] {
         EventKind::BlockFinished { output: Some(_), .. } | EventKind::RequestFinished { output: Some(_), .. } => OUTPUT,
         EventKind::BlockFinished { error: Some(_), .. } | EventKind::RequestFinished { error: Some(_), .. } => ERROR,
         EventKind::HookReturned { .. } => HOOK,
-        EventKind::InputEdited { .. } | EventKind::OutputEdited { .. } | EventKind::StateEdited { .. } => {
-            &[(Part::Whole, WhyPlace::Edit)]
-        }
+        kind if is_edited_value(kind) => &[(Part::Whole, WhyPlace::Edit)],
         EventKind::EffectStarted { effect: EffectKind::Model, request: Some(_), .. } => {
             &[(Part::Whole, WhyPlace::Prompt)]
         }
@@ -100,11 +99,9 @@ fn recorded(kind: &EventKind, part: Part) -> Option<&Recorded> {
         (EventKind::HookReturned { before, .. }, Part::Before) => before.as_ref(),
         (EventKind::HookReturned { after, .. }, _) => after.as_ref(),
         (EventKind::RequestStarted { input, .. }, Part::Whole)
-        | (EventKind::BlockStarted { input, .. } | EventKind::BlockInput { input }, _)
-        | (EventKind::InputEdited { input }, _) => Some(input),
-        (EventKind::OutputEdited { output }, _) => Some(output),
+        | (EventKind::BlockStarted { input, .. } | EventKind::BlockInput { input }, _) => Some(input),
         (EventKind::BlockFinished { output, .. } | EventKind::RequestFinished { output, .. }, _) => output.as_ref(),
-        _ => None,
+        (kind, _) => edited_value(kind),
     }
 }
 

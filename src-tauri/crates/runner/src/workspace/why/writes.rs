@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::event::{EventKind, ForkedFrom, Seq};
+use engine::views::fork_edits::{ForkEdit, holds_from};
 use serde_json::Value;
 
 use super::log::RequestLog;
@@ -13,7 +14,6 @@ use super::spot::{Spot, StateSpot, address, name_in};
 use super::walk::{Walk, edge, small};
 use crate::core::fault::Fault;
 use crate::views::{WhyEdge, WhyKind, WhyPlace, WhySpot, WriteRow};
-use crate::workspace::writers::EDIT;
 
 impl Walk<'_> {
     /// Explains what a block wrote.
@@ -251,7 +251,7 @@ struct Place<'p> {
 
 /// Whether a place had this value after a block's write. A fork's edit is explained as one.
 fn has_left(write: &WriteRow, value: &Value) -> bool {
-    write.operation != EDIT && write.new.as_ref().is_some_and(|new| new.0 == *value)
+    !write.is_edit() && write.new.as_ref().is_some_and(|new| new.0 == *value)
 }
 
 /// The newest first state of a record up to an event, if a place in it still has the value from there.
@@ -269,13 +269,11 @@ fn first_of(log: &Arc<RequestLog>, scope: &str, seq: Seq, place: &str, value: &V
 /// The edit of a fork that gave a place its value. The states of blocks and of the request have no records.
 fn edit_of(spot: &StateSpot) -> Option<Spot> {
     let log = &spot.log;
-    let is_edit = |record: &Record| match &log.event(record).kind {
-        EventKind::StateEdited { of: None, .. } => record.seq <= spot.seq && spot.scope == "request",
-        EventKind::StateEdited { of: Some(path), .. } => {
-            let block = spot.scope.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
-            record.seq <= spot.seq && block == Some(&**path)
-        }
-        _ => false,
+    let is_edit = |record: &Record| {
+        let Some(ForkEdit::State { of, .. }) = ForkEdit::of(log.event(record)) else { return false };
+        let block = spot.scope.split_once('[').and_then(|(_, rest)| rest.strip_suffix(']'));
+        holds_from(&log.events, record.seq) <= spot.seq
+            && of.map_or(spot.scope == "request", |path| block == Some(path))
     };
     let edit = Spot::new(log, log.records.iter().rposition(is_edit)?, spot.pointer.clone());
     let has_it = edit.value().is_some_and(|there| *there == spot.value);

@@ -3,14 +3,17 @@
 //! An edit of shared memory is an event of its own. One of a durable record is part of the first state that the fork
 //! gives its copy.
 
+use std::collections::HashSet;
+
 use engine::event::{Event, EventKind, ForkedFrom, Seq};
 use engine::identity::StateOwner;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::state::State;
+use engine::views::fork_edits::ForkEdit;
 use engine::views::place::Place;
 use store::EventQuery;
 
-use super::{Address, EDIT};
+use super::Address;
 use crate::core::fault::Fault;
 use crate::views::{Json, WriteRow};
 use crate::workspace::Workspace;
@@ -19,10 +22,11 @@ use crate::workspace::Workspace;
 pub(in crate::workspace) struct StateEdit {
     /// The event that records it.
     pub(in crate::workspace) event: Event,
-    /// The event with which it took effect.
+    /// The event as of which it holds: the fork's first own one.
     pub(in crate::workspace) committed: Seq,
-    old: State,
-    new: State,
+    pub(in crate::workspace) old: State,
+    /// With this edit and those before it.
+    pub(in crate::workspace) new: State,
 }
 
 impl StateEdit {
@@ -37,7 +41,7 @@ impl StateEdit {
             seq: self.event.seq,
             committed: self.committed,
             by: None,
-            operation: EDIT.to_owned(),
+            operation: WriteRow::EDIT.to_owned(),
             old: old.map(Json),
             new: new.map(Json),
             at: self.event.at,
@@ -69,76 +73,59 @@ impl Workspace {
         from: &ForkedFrom,
         address: &Address,
     ) -> Result<Vec<StateEdit>, Fault> {
-        let (parent, forked_at) = (from.request_id.as_str(), from.seq);
         if address.kind.is_durable() {
-            return Ok(self.first_state(fork, parent, forked_at, address.kind)?.into_iter().collect());
+            return Ok(self.edit_of_record(fork, from, address.kind)?.into_iter().collect());
         }
-        self.edits_of_memory(fork, parent, forked_at, address)
-    }
-
-    /// Edits of the state of the request, or of a sequencer or block. They take effect with the state that the fork
-    /// begins with when it goes on.
-    fn edits_of_memory(
-        &self,
-        fork: &str,
-        parent: &str,
-        forked_at: Seq,
-        address: &Address,
-    ) -> Result<Vec<StateEdit>, Fault> {
-        let mut edits = self.events_since(fork, forked_at, "state_edited")?;
-        edits.retain(|event| match &event.kind {
-            EventKind::StateEdited { of, .. } => address.is_of(of.as_deref()),
-            _ => false,
-        });
+        let mut edits = self.state_edits(fork, from)?;
+        edits.retain(|event| matches!(ForkEdit::of(event), Some(ForkEdit::State { of, .. }) if address.is_of(of)));
         if edits.is_empty() {
             return Ok(Vec::new());
         }
-        let Some(scope) = self.shared_scope(parent, forked_at, address)? else { return Ok(Vec::new()) };
-        let mut state = (*self.record_at(&scope, parent, forked_at)?.state).clone();
-        let begun = self.events_since(fork, forked_at, "state_initialized")?;
+        let Some(scope) = self.edited_scope(from, address)? else { return Ok(Vec::new()) };
+        let mut state = (*self.record_at(&scope, &from.request_id, from.seq)?.state).clone();
         let mut found = Vec::new();
-        for edit in edits {
-            let EventKind::StateEdited { of, operation } = &edit.kind else { continue };
+        for event in edits {
+            let Some(ForkEdit::State { operation, .. }) = ForkEdit::of(&event) else { continue };
             let old = state.clone();
             operation.apply(&mut state);
-            let is_begin = |event: &&Event| {
-                event.seq > edit.seq && event.path.as_deref() == of.as_deref() && has_kind(event, address.kind)
-            };
-            let committed = begun.iter().find(is_begin).map_or(edit.seq, |event| event.seq);
-            found.push(StateEdit { event: edit, committed, old, new: state.clone() });
+            found.push(StateEdit { event, committed: from.first_own(), old, new: state.clone() });
         }
         Ok(found)
     }
 
-    /// Returns the first state of a fork's copy of a record, and the state that the other request had.
-    fn first_state(
-        &self,
-        fork: &str,
-        parent: &str,
-        forked_at: Seq,
-        kind: ScopeKind,
-    ) -> Result<Option<StateEdit>, Fault> {
-        let begun = self.events_since(fork, forked_at, "state_initialized")?;
+    /// What a fork's edits made of a record: the first state of the fork's copy, and the state that was copied.
+    fn edit_of_record(&self, fork: &str, from: &ForkedFrom, kind: ScopeKind) -> Result<Option<StateEdit>, Fault> {
+        // Any other first state is that of a schema.
+        let Some(commit) = self.first_commit(fork, from)? else { return Ok(None) };
+        let begun = self.events_between(fork, (from.first_own(), commit), "state_initialized")?;
         let is_first = |event: &Event| event.path.is_none() && has_kind(event, kind);
         let Some(first) = begun.into_iter().find(is_first) else { return Ok(None) };
         let EventKind::StateInitialized { scope, state, .. } = &first.kind else { return Ok(None) };
-        let had = match self.counterpart(scope, fork, parent).and_then(|had| self.record_at(&had, parent, forked_at)) {
+        let parent = from.request_id.as_str();
+        let had = match self.counterpart(scope, fork, parent).and_then(|had| self.record_at(&had, parent, from.seq)) {
             Ok(had) => had,
             // A request that the other one was forked from may have been deleted.
             Err(Fault::NotFound { .. }) => return Ok(None),
             Err(fault) => return Err(fault),
         };
         let (old, new) = ((*had.state).clone(), State::from(state.as_object().cloned().unwrap_or_default()));
-        let commits = self.events_since(fork, first.seq, "committed")?;
-        let committed = commits.first().map_or(first.seq, |event| event.seq);
-        Ok(Some(StateEdit { event: first, committed, old, new }))
+        Ok(Some(StateEdit { event: first, committed: from.first_own(), old, new }))
     }
 
     /// The state of the other request that a fork's edits change: of several executions of a block the newest counts.
-    fn shared_scope(&self, parent: &str, forked_at: Seq, address: &Address) -> Result<Option<ScopeKey>, Fault> {
+    pub(in crate::workspace) fn edited_scope(
+        &self,
+        from: &ForkedFrom,
+        address: &Address,
+    ) -> Result<Option<ScopeKey>, Fault> {
+        let parent = from.request_id.as_str();
+        if address.kind == ScopeKind::Request {
+            // It is there before anybody writes to it.
+            return Ok(Some(ScopeKey::new(ScopeKind::Request, parent)));
+        }
         let mut newest = None;
         for scope in self.scopes_of(parent)?.into_iter().filter(|scope| address.names(scope)) {
-            if !self.had_begun(&scope, parent, forked_at)? {
+            if !self.had_begun(&scope, parent, from.seq)? {
                 continue;
             }
             let attempt = StateOwner::parse(&scope.id).map_or(0, |owner| owner.instance.attempt);
@@ -149,8 +136,28 @@ impl Workspace {
         Ok(newest.map(|(_, scope)| scope))
     }
 
-    fn events_since(&self, request: &str, seq: Seq, kind: &str) -> Result<Vec<Event>, Fault> {
-        let query = EventQuery { from: Some(seq + 1), kind: Some(kind.to_owned()), ..EventQuery::default() };
+    /// The paths of blocks whose states a fork edits.
+    pub(in crate::workspace) fn edited_blocks(&self, fork: &str, from: &ForkedFrom) -> Result<HashSet<String>, Fault> {
+        let edits = self.state_edits(fork, from)?;
+        let block = |event| match ForkEdit::of(event)? {
+            ForkEdit::State { of, .. } => of.map(str::to_owned),
+            _ => None,
+        };
+        Ok(edits.iter().filter_map(block).collect())
+    }
+
+    /// The events with which a fork edits shared memory: they precede the event with which it goes on.
+    fn state_edits(&self, fork: &str, from: &ForkedFrom) -> Result<Vec<Event>, Fault> {
+        let kind = Some("request_resumed".to_owned());
+        let query = EventQuery { from: Some(from.first_own()), kind, limit: Some(1), ..EventQuery::default() };
+        let resumed = self.store.events(fork, &query).map_err(Fault::internal)?;
+        let until = resumed.first().map_or(Seq::MAX, |event| event.seq);
+        self.events_between(fork, (from.first_own(), until), "state_edited")
+    }
+
+    fn events_between(&self, request: &str, (from, to): (Seq, Seq), kind: &str) -> Result<Vec<Event>, Fault> {
+        let kind = Some(kind.to_owned());
+        let query = EventQuery { from: Some(from), to: Some(to), kind, ..EventQuery::default() };
         self.store.events(request, &query).map_err(Fault::internal)
     }
 }

@@ -29,10 +29,11 @@ use crate::model::identity::{InstanceId, StateOwner};
 use crate::model::path::{self, background_task, with_ancestors};
 use crate::model::scope::ScopeKind;
 use crate::model::suspension::Resolved;
+use crate::views::Events;
 use crate::views::detached::Detached;
+use crate::views::fork_edits::{edited_input, edited_steps};
 use crate::views::model_requests::Requests;
 use crate::views::replay_order::ReplayOrder;
-use crate::views::{Events, edited, edited_input};
 
 /// Builds the cache, reading a log from its first event to its last.
 struct LogReader<'e> {
@@ -94,7 +95,7 @@ impl ReplayCache {
     /// the attempts in this order.
     pub(crate) fn for_replay(events: &[Event], order: &ReplayOrder) -> ReplayCache {
         let mut replay_cache = ReplayCache::default();
-        let edited = edited(events);
+        let edited = edited_steps(events);
         if let Some(seq) = edited_input(events) {
             let common = events.partition_point(|event| event.seq < seq);
             replay_cache = ReplayCache {

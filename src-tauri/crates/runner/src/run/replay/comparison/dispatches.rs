@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind, Seq};
-use engine::views::edited_input;
+use engine::views::fork_edits::edited_input;
 use engine::views::replay_order::ReplayOrder;
 use engine::views::trace::Did;
 use indexmap::IndexMap;

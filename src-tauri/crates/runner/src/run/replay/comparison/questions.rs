@@ -11,9 +11,10 @@ use std::sync::Arc;
 use engine::effect_log::ReplayedQuestion;
 use engine::event::{Event, EventKind, Seq};
 use engine::suspension::{SuspensionRequest, SuspensionStatus};
+use engine::views::Events;
+use engine::views::fork_edits::edited_input;
 use engine::views::suspensions::{AskedQuestion, asked, suspensions};
 use engine::views::trace::{Did, Traces};
-use engine::views::{Events, edited_input};
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 

@@ -8,6 +8,7 @@ use engine::event::{Event, EventKind, RequestStatus, Seq};
 use engine::operation::equal;
 use engine::path::ROOT;
 use engine::redaction::Redaction;
+use engine::views::fork_edits::has_edited_output;
 use engine::views::trace::end_of_request;
 use serde_json::Value;
 
@@ -17,18 +18,12 @@ use crate::views::Divergence;
 /// Whether the end of a recording is compared. `is_to_its_end` tells whether the recording came to one.
 pub(super) fn is_compared(recorded: &[Event], is_to_its_end: bool) -> bool {
     let is_end = |last: &Event| matches!(last.kind, EventKind::RequestFinished { .. });
-    is_to_its_end && recorded.last().is_some_and(is_end) && !is_edited(recorded)
-}
-
-/// Whether a fork replaces the output of the root block.
-fn is_edited(recorded: &[Event]) -> bool {
-    let is_edit = |event: &Event| matches!(event.kind, EventKind::OutputEdited { .. });
-    recorded.iter().any(|event| is_edit(event) && event.path.as_deref() == Some(ROOT))
+    is_to_its_end && recorded.last().is_some_and(is_end) && !has_edited_output(recorded, ROOT)
 }
 
 /// Why nothing of a recording was compared.
 pub(super) fn why_nothing(recorded: &[Event]) -> &'static str {
-    if is_edited(recorded) {
+    if has_edited_output(recorded, ROOT) {
         "nothing was compared: the fork has an edit in place of all that it would do"
     } else {
         "nothing was compared: it was stopped before its first block ended"
@@ -37,7 +32,7 @@ pub(super) fn why_nothing(recorded: &[Event]) -> &'static str {
 
 /// How the end of a replay differs from the recorded one. `None` if one of them has no end: then blocks differ.
 pub(super) fn first_difference(recorded: &[Event], replayed: &[Event], redaction: &Redaction) -> Option<Divergence> {
-    if is_edited(recorded) {
+    if has_edited_output(recorded, ROOT) {
         return None;
     }
     let ((seq, status, mut was), (_, status_now, mut is)) = (end(recorded, redaction)?, end(replayed, redaction)?);

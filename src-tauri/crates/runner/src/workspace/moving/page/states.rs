@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-use engine::event::{Event, RequestStatus, Seq};
+use engine::event::{Event, ForkedFrom, RequestStatus, Seq};
 use engine::identity::StateOwner;
 use engine::resource::record::EXISTS;
 use engine::scope::{ScopeKey, ScopeKind};
@@ -17,6 +17,7 @@ use crate::views::RequestRow;
 use crate::workspace::Workspace;
 use crate::workspace::instances::is_of_block;
 use crate::workspace::records::instance_of;
+use crate::workspace::writers::StateEdit;
 
 impl Workspace {
     /// The states that a request has or had, in the order in which they are shown. `events` is its whole log.
@@ -27,6 +28,11 @@ impl Workspace {
         let scopes = self.store.scopes_of(&row.id).map_err(Fault::internal)?;
         let forked = row.forked_from.as_ref().map_or(0, |from| from.seq);
         let mut tracks: Vec<Track> = scopes.iter().map(|scope| Track::new(scope.clone())).collect();
+        // What a fork carries over is there from its first own event on.
+        let carried = match &row.forked_from {
+            Some(from) => scopes.iter().map(|scope| self.carried(scope, row, from)).collect::<Result<Vec<_>, _>>()?,
+            None => Vec::new(),
+        };
         // The newest state of each before a fork leaves its request: what that one had then counts, in its own words.
         let mut before: HashMap<usize, (u64, engine::state::State)> = HashMap::new();
         let visit = |at: usize, step: store::StateStep<'_>| {
@@ -43,6 +49,12 @@ impl Workspace {
                 if step.is_change || !is_of_block(&track.scope) {
                     before.insert(at, (step.version, step.state.clone()));
                 }
+                return;
+            }
+            if let Some(edits) = carried.get(at).and_then(|carried| carried.edits_if_recorded_with(step.seq)) {
+                before.remove(&at);
+                track.begins = Some(forked + 1);
+                track.begin_fork((forked + 1, step.version), edits, step.state);
                 return;
             }
             if let Some((version, state)) = before.remove(&at) {
@@ -72,21 +84,28 @@ impl Workspace {
             }
         }
         if let Some(from) = &row.forked_from {
-            tracks = self.with_those_of_origin(row, &from.request_id, forked, tracks)?;
+            tracks = self.with_those_of_origin(row, from, tracks)?;
         }
         supersede(&mut tracks);
         Ok(tracks)
     }
 
+    /// How a scope of a fork begins.
+    fn carried(&self, scope: &ScopeKey, row: &RequestRow, from: &ForkedFrom) -> Result<Carried, Fault> {
+        let with = self.recorded_with(scope, row, from)?;
+        let edits = if with.is_some() { self.edits_at_beginning(scope, &row.id, from)? } else { Vec::new() };
+        Ok(Carried { with, edits })
+    }
+
     /// Puts the steps of the request that a fork leaves before the fork's own.
-    fn with_those_of_origin(
-        &self,
-        row: &RequestRow,
-        origin: &str,
-        forked: Seq,
-        own: Vec<Track>,
-    ) -> Result<Vec<Track>, Fault> {
-        let (origin, events) = self.log_of(origin)?;
+    fn with_those_of_origin(&self, row: &RequestRow, from: &ForkedFrom, own: Vec<Track>) -> Result<Vec<Track>, Fault> {
+        let forked = from.seq;
+        let edited = self.edited_blocks(&row.id, from)?;
+        let is_edited = |scope: &ScopeKey| match StateOwner::parse(&scope.id).filter(|_| is_of_block(scope)) {
+            Some(owner) => edited.contains(owner.instance.path),
+            None => scope.kind == ScopeKind::Request,
+        };
+        let (origin, events) = self.log_of(&from.request_id)?;
         let mut all = Vec::new();
         let mut own: Vec<Option<Track>> = own.into_iter().map(Some).collect();
         for mut track in self.tracks(&origin, &events)? {
@@ -99,14 +118,34 @@ impl Workspace {
                 track.steps.extend(known.steps);
                 track.begins = track.begins.or(known.begins);
                 track.until = None;
-            } else if !is_of_block(&track.scope) {
+            } else if track.scope.kind.is_durable() {
                 track.until = Some(forked + 1);
+            } else if is_edited(&track.scope) {
+                // The fork has not recorded it.
+                let edits = self.edits_at_beginning(&track.scope, &row.id, from)?;
+                if let Some(edit) = edits.last() {
+                    track.begin_fork((forked + 1, track.version()), &edits, &edit.new);
+                }
             }
             all.push(track);
         }
         all.extend(own.into_iter().flatten());
         all.sort_by_key(|track| track.scope.kind);
         Ok(all)
+    }
+}
+
+/// How a scope of a fork begins.
+struct Carried {
+    /// The event of the fork that records the state.
+    with: Option<Seq>,
+    /// The edits in it.
+    edits: Vec<StateEdit>,
+}
+
+impl Carried {
+    fn edits_if_recorded_with(&self, seq: Seq) -> Option<&[StateEdit]> {
+        (self.with == Some(seq)).then_some(&self.edits)
     }
 }
 

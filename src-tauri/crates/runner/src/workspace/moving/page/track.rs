@@ -3,8 +3,8 @@
 //! A step says what an operation did to which fields, so that a list that is pushed to a thousand times is not written
 //! a thousand times. The fields of a step, each left out if it says nothing: `s` the event, `v` the version, `z` that
 //! nothing of before stays, `f` fields with their values, `p` what is pushed to fields, `k` and `d` keys of fields that
-//! are set and deleted, `r` fields that are gone, `w` the event of the write, `o` the operation's name, `b` the block's
-//! path, `x` that another request wrote it.
+//! are set and deleted, `r` fields that are gone, `w` the event of the write, `o` the operation's name (`edit` if a fork
+//! was begun with it), `b` the block's path, `x` that another request wrote it.
 
 use std::collections::HashMap;
 
@@ -13,6 +13,9 @@ use engine::operation::Operation;
 use engine::scope::ScopeKey;
 use engine::state::State;
 use serde_json::{Map, Value, json};
+
+use crate::views::WriteRow;
+use crate::workspace::writers::StateEdit;
 
 /// What is known of a field of the state before the next step.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -59,6 +62,28 @@ impl Track {
         self.steps.push((seq, step));
     }
 
+    /// The steps with which a fork begins: the state of the request that it leaves, the edits, and what the fork
+    /// recorded.
+    pub(super) fn begin_fork(&mut self, (seq, version): (Seq, u64), edits: &[StateEdit], recorded: &State) {
+        match edits.first() {
+            None => self.reset((seq, version), recorded),
+            Some(first) => {
+                self.reset((seq, version), &first.old);
+                for edit in edits {
+                    self.step((seq, version), &edit.new, None);
+                    self.edited(edit);
+                }
+                self.step((seq, version), recorded, None);
+            }
+        }
+    }
+
+    /// The version after the newest step.
+    pub(super) fn version(&self) -> u64 {
+        let newest = self.steps.last().and_then(|(_, step)| step.get("v")?.as_u64());
+        newest.unwrap_or(0)
+    }
+
     /// Says that another request made the newest step.
     pub(super) fn written_by_another(&mut self) {
         if let Some((_, step)) = self.steps.last_mut() {
@@ -72,6 +97,18 @@ impl Track {
             step.insert("w".to_owned(), write.into());
             step.insert("o".to_owned(), operation.name().into());
             step.extend(path.map(|path| ("b".to_owned(), path.into())));
+        }
+    }
+
+    /// Says that an edit of a fork made the newest step, if that changed anything.
+    fn edited(&mut self, edit: &StateEdit) {
+        let is_change = |(_, step): &(Seq, Map<String, Value>)| step.contains_key("f") || step.contains_key("r");
+        match self.steps.last_mut().filter(|step| is_change(step)) {
+            Some((_, step)) => {
+                step.insert("w".to_owned(), edit.event.seq.into());
+                step.insert("o".to_owned(), WriteRow::EDIT.into());
+            }
+            None => drop(self.steps.pop()),
         }
     }
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { shortWriterOf, writerOf } from './writer';
+import { changedBy, shortWriterOf, writerOf } from './writer';
 
 test('a write is named by its block, the request, or the edit of a fork', () => {
   const block = { by: 'root/tap:plan/tap:keep-plan', operation: 'patch' };
@@ -7,4 +7,9 @@ test('a write is named by its block, the request, or the edit of a fork', () => 
   expect(shortWriterOf({ by: null, operation: 'patch' })).toBe('the request itself');
   const edit = { by: null, operation: 'edit' };
   expect([writerOf(edit), shortWriterOf(edit)]).toEqual(["the fork's edit", "the fork's edit"]);
+  expect([changedBy({ isEdit: true }), changedBy({ by: 'root/a' }), changedBy({})]).toEqual([
+    "the fork's edit",
+    'root/a',
+    null,
+  ]);
 });
