@@ -236,6 +236,18 @@ fn a_fork_has_spent_nothing_on_what_it_shares() {
     for totals in [&row["totals"], &shown] {
         assert_eq!((&totals["modelCalls"], &totals["promptTokens"], totals.get("cost")), (&json!(0), &json!(0), None));
     }
+    // The request itself says the same, and the kept answers apart from it.
+    let cost = place.get("show said")["request"]["totals"]["cost"].clone();
+    let tree = place.get(&format!("show {id} --tree --unfolded"));
+    let rows = tree["rows"].as_array().expect("rows");
+    assert!(rows.iter().all(|row| row["sums"]["modelCalls"] == 0 && row["sums"].get("cost").is_none()), "{tree:#}");
+    assert_eq!((&tree["sums"]["modelCalls"], tree["sums"].get("cost")), (&json!(0), None), "{tree:#}");
+    for kept in [&tree["kept"], &place.get(&format!("show {id}"))["request"]["totals"]["kept"]] {
+        assert_eq!((&kept["modelCalls"], &kept["promptTokens"], &kept["cost"]), (&json!(1), &json!(1_000), &cost));
+    }
+    let text = place.run(&["show", id]).stdout;
+    assert!(text.contains("kept: 1 model call, $"), "{text}");
+    assert_eq!(place.get("show said")["request"]["totals"].get("kept"), None);
     for (filter, found) in [("tokens>0", 0), ("cost>0", 0), ("tokens<1", 1)] {
         let rows = place.run(&["requests", "--filter", &format!("is:fork {filter}"), "--json"]).json();
         assert_eq!(rows.as_array().map(Vec::len), Some(found), "{filter}");

@@ -25,6 +25,10 @@ pub(crate) fn totals(totals: &Totals) -> String {
     if totals.failed > 0 {
         parts.push(format!("{} failed", totals.failed));
     }
+    if let Some(kept) = &totals.kept {
+        let cost = kept.cost.map(|cost| format!(", {}", dollars(cost))).unwrap_or_default();
+        parts.push(format!("kept: {}{cost}", counted(kept.model_calls, "model call")));
+    }
     parts.join(" · ")
 }
 

@@ -15,7 +15,7 @@ const MOST_LEVELS: usize = 24;
 
 /// A long request: what came in and out, its tree with groups folded, and how to see the rest.
 pub(crate) fn shown_folded(tree: &TreeView, input: Option<&Json>, output: Option<&Json>) -> String {
-    let totals = Totals { blocks: tree.counts.blocks, failed: tree.counts.failed, sums: tree.sums };
+    let totals = Totals { blocks: tree.counts.blocks, failed: tree.counts.failed, sums: tree.sums, kept: tree.kept };
     let request = RequestRow { totals: Some(totals), ..tree.request.clone() };
     let mut text = head(&request, input, output);
     text.push('\n');

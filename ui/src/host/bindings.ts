@@ -3214,6 +3214,8 @@ export type Totals = {
 	blocks: number,
 	/**  Those that failed, without those that failed only because a block inside them did. */
 	failed: number,
+	/**  The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none, and in lists. */
+	kept?: Sums | null,
 } & Sums;
 
 /**  What to fire. */
@@ -3559,8 +3561,10 @@ export type ViewHead = {
 	page: ViewRow[],
 	/**  Its blocks, by status. */
 	counts: Counts,
-	/**  What they asked of models and wrote. */
+	/**  What they asked of models and wrote. A fork has not asked for the answers that it keeps. */
 	sums: Sums,
+	/**  The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none. */
+	kept?: Sums | null,
 	/**
 	 *  When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
 	 *  leaves. All times of a request are told from here.
@@ -3677,7 +3681,7 @@ export type ViewRow = {
 	promptTokens: number,
 	/**  Completion tokens. */
 	completionTokens: number,
-	/**  What it and everything below it asked of models and wrote. */
+	/**  What it and everything below it asked of models and wrote; of a fork without the answers that it keeps. */
 	sums: Sums,
 	/**  The message of its error. */
 	error?: string | null,
@@ -3709,8 +3713,10 @@ export type ViewUpdate = {
 	rows: number,
 	/**  Its blocks, by status. */
 	counts: Counts,
-	/**  What they asked of models and wrote. */
+	/**  What they asked of models and wrote. A fork has not asked for the answers that it keeps. */
 	sums: Sums,
+	/**  The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none. */
+	kept?: Sums | null,
 	/**
 	 *  When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
 	 *  leaves. All times of a request are told from here.

@@ -21,8 +21,9 @@ export class OpenRequest {
   /** The newest event that is included in what is shown. */
   seq = $state.raw(0);
   counts: Counts = $state.raw(NO_COUNTS);
-  /** What its blocks asked of models and wrote. */
+  /** What its blocks asked of models and wrote; apart from that, the answers that a fork has from its original. */
   sums: Sums = $state.raw(NO_SUMS);
+  kept: Sums | null = $state.raw(null);
   /** When its first and its newest event were. */
   from = $state.raw(0);
   to = $state.raw(1);
@@ -39,7 +40,6 @@ export class OpenRequest {
   readonly rows: RowPages;
   readonly filtering = new RowFilter();
   readonly progress = new Progress();
-
   /** The filter that the rows follow. */
   readonly filter = $derived(this.filtering.text);
   readonly live = $derived.by(() => this.row !== null && !isOver(this.row.status) && !this.host.isCopy);
@@ -84,7 +84,7 @@ export class OpenRequest {
     if (id === this.id) return;
     this.#leave();
     this.id = id;
-    this.row = this.root = this.fault = null;
+    this.row = this.root = this.fault = this.kept = null;
     Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null, opened: null });
     this.filtering.begin(filter);
     this.progress.clear();
@@ -239,10 +239,10 @@ export class OpenRequest {
     this.onadvance();
   }
 
-  #show({ request, root, seq, counts, sums, from, to }: ViewHead | ViewUpdate) {
+  #show({ request, root, seq, counts, sums, kept = null, from, to }: ViewHead | ViewUpdate) {
     // A request that was opened before its first block learns where it began from the first row.
     if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
-    Object.assign(this, { row: request, root, seq, counts, sums, from, to });
+    Object.assign(this, { row: request, root, seq, counts, sums, kept, from, to });
     this.clock.run(this.live, from);
     this.progress.tell(this.live, counts, request.status);
   }

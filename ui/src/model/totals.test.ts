@@ -14,6 +14,16 @@ test('says what there is and leaves out the rest', () => {
   expect(line({ blocks: 1, failed: 0 }, NO_SUMS)).toBe('1 block');
 });
 
+test('what a fork keeps is told apart from what it spent itself', () => {
+  const kept = { ...NO_SUMS, modelCalls: 3, promptTokens: 4123, completionTokens: 600, cost: 0.4 };
+  const own = { ...NO_SUMS, modelCalls: 1, promptTokens: 10, completionTokens: 2, cost: 0.0123 };
+  expect(line({ blocks: 16, failed: 0 }, own, kept)).toBe(
+    '16 blocks · 1 model call · 10 tokens in · 2 out · $0.012 · kept: 3 model calls, $0.40',
+  );
+  expect(line({ blocks: 16, failed: 0 }, NO_SUMS, { ...kept, cost: null })).toBe('16 blocks · kept: 3 model calls');
+  expect(totalParts({ blocks: 16, failed: 0 }, NO_SUMS, kept).at(-1)?.title).toContain('4.1k tokens in, 600 out');
+});
+
 test('a cost says which calls it leaves out', () => {
   expect(costTitle({ ...NO_SUMS, cost: 0.5, unpriced: 2 })).toBe(
     '0.5 US dollars, without 2 calls of models that have no price',

@@ -6,8 +6,8 @@ import type { Counts, Sums } from '../host/host';
 
 export type Part = { id: string; text: string; isBad?: boolean; title?: string };
 
-/** What it has none of is left out. */
-export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums): Part[] {
+/** What it has none of is left out. `kept`: the answers of models that a fork has from its original. */
+export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums, kept: Sums | null = null): Part[] {
   const parts: Part[] = [{ id: 'blocks', text: plural(counts.blocks, 'block', 'blocks') }];
   if (sums.modelCalls > 0) parts.push({ id: 'calls', text: plural(sums.modelCalls, 'model call', 'model calls') });
   if (sums.promptTokens + sums.completionTokens > 0)
@@ -18,7 +18,18 @@ export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums
   if (sums.cost != null) parts.push({ id: 'cost', text: dollars(sums.cost), title: costTitle(sums) });
   if (sums.changes > 0) parts.push({ id: 'writes', text: plural(sums.changes, 'write', 'writes') });
   if (counts.failed > 0) parts.push({ id: 'failed', text: `${thousands(counts.failed)} failed`, isBad: true });
+  if (kept) parts.push(keptPart(kept));
   return parts;
+}
+
+function keptPart(kept: Sums): Part {
+  const cost = kept.cost == null ? '' : `, ${dollars(kept.cost)}`;
+  const tokens = `${short(kept.promptTokens)} tokens in, ${short(kept.completionTokens)} out`;
+  return {
+    id: 'kept',
+    text: `kept: ${plural(kept.modelCalls, 'model call', 'model calls')}${cost}`,
+    title: `${tokens}, before the fork. The original paid for them.`,
+  };
 }
 
 const exact = (count: number) => plural(count, 'token', 'tokens');

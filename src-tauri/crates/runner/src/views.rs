@@ -29,6 +29,7 @@ mod stats;
 mod sums;
 mod suspensions;
 mod times;
+mod tree;
 mod verify;
 mod view_items;
 mod why;
@@ -68,7 +69,7 @@ pub use plan::{AgainRow, MayHaveHappened, PlanRow};
 pub use replay::{Divergence, Replay};
 pub use request_view::{
     BlockQuery, Counts, CriticalPart, Filtered, FindQuery, FoundRow, Gap, GroupOf, Overview, RowsQuery, StepTo,
-    TreeView, ViewBatch, ViewCalls, ViewDurations, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
+    ViewBatch, ViewCalls, ViewDurations, ViewGroup, ViewHead, ViewRow, ViewRows, ViewUpdate,
 };
 pub use runs::{RunDay, RunRow, RunsSummary, TagCount, Tags};
 pub use settings::*;
@@ -79,6 +80,7 @@ pub use stats::Stats;
 pub use sums::{BlockSum, BlockSums, Sums, Totals};
 pub use suspensions::SuspensionRow;
 pub(crate) use times::{span, span_worked, worked};
+pub use tree::TreeView;
 pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};
 pub use why::*;

@@ -181,6 +181,15 @@ test('a fork took what it ran itself, and its time counts from its own start', a
   expect(screen.getByTestId('request-facts').textContent).toContain('250 ms');
 });
 
+test('what a fork keeps is told apart from what it spent', async () => {
+  await open('session=ses-1&request=req-1');
+  const totals = () => screen.getByTestId('totals').textContent;
+  const spent = totals();
+  expect(spent).not.toContain('kept');
+  app.request.kept = { modelCalls: 3, promptTokens: 900, completionTokens: 60, changes: 0, cost: 0.4, unpriced: 0 };
+  await waitFor(() => expect(totals()).toBe(`${spent} · kept: 3 model calls, $0.40`));
+});
+
 test('the axis is zoomed and moved with keys, and says what is in view', async () => {
   await open('session=ses-2&request=req-2');
   const axis = screen.getByTestId('time-axis');

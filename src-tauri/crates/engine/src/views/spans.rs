@@ -10,6 +10,7 @@ mod names;
 mod newest;
 mod runs;
 mod span;
+mod usage;
 
 use std::sync::Arc;
 
@@ -23,7 +24,8 @@ use newest::Newest;
 pub use runs::EarlierRun;
 use runs::Undecided;
 use span::NO_PARENT;
-pub use span::{Span, Usage};
+pub use span::Span;
+pub use usage::Usage;
 
 /// The number of a path. Whoever keeps the events gives numbers to paths, and knows their texts.
 pub type PathNumber = u32;
@@ -57,6 +59,10 @@ pub struct Spans {
     repeated: FxHashSet<SpanIndex>,
     /// What spans asked of models, of those that did.
     usage: FxHashMap<SpanIndex, Usage>,
+    /// The part of it that another request paid for, of which this one is a fork.
+    kept_usage: FxHashMap<SpanIndex, Usage>,
+    /// The last event that a fork has in common with that request; 0 if this is no fork.
+    kept_until: Seq,
     /// When the request was taken up again, and when it ended.
     resumes: Vec<Seq>,
     ends: Vec<Seq>,
@@ -111,20 +117,6 @@ impl Spans {
     /// The newest span of an execution of a path.
     pub fn find(&self, path: PathNumber, attempt: u32) -> Option<SpanIndex> {
         self.newest.get(path, attempt)
-    }
-
-    /// What a span asked of models itself.
-    pub fn usage(&self, index: SpanIndex) -> Usage {
-        self.usage.get(&index).copied().unwrap_or_default()
-    }
-
-    /// What all of them asked of models.
-    pub fn whole_usage(&self) -> Usage {
-        self.usage.values().fold(Usage::default(), |sum, one| Usage {
-            model_calls: sum.model_calls + one.model_calls,
-            prompt_tokens: sum.prompt_tokens.saturating_add(one.prompt_tokens),
-            completion_tokens: sum.completion_tokens.saturating_add(one.completion_tokens),
-        })
     }
 
     /// The name of a span.
@@ -262,10 +254,11 @@ impl Spans {
                         }
                     }
                     Fact::ModelCalled { prompt, completion } => {
-                        let usage = self.usage.entry(index).or_default();
-                        usage.model_calls += 1;
-                        usage.prompt_tokens = usage.prompt_tokens.saturating_add(prompt);
-                        usage.completion_tokens = usage.completion_tokens.saturating_add(completion);
+                        let call = Usage { model_calls: 1, prompt_tokens: prompt, completion_tokens: completion };
+                        self.usage.entry(index).or_default().add(call);
+                        if event.seq <= self.kept_until {
+                            self.kept_usage.entry(index).or_default().add(call);
+                        }
                         self.model_calls.push((event.seq, index));
                     }
                     _ => {}

@@ -39,7 +39,8 @@ impl RequestView {
                     self.suspended -= u64::from(runs[0].end == Some(SpanEnd::Suspended));
                     reopened.insert(index);
                     // What it did since comes as news.
-                    self.open.push(Open { span: index, is_cut: false, shown: Figures::before(&runs[0]) });
+                    let shown = Figures::before(&self.spans, index, &runs[0]);
+                    self.open.push(Open { span: index, is_cut: false, shown });
                 }
             }
             self.tree.set_state(&self.spans, index, State::Open, self.spans.get(index).started_at);

@@ -14,7 +14,7 @@ use crate::core::fault::Fault;
 use crate::core::prices::added;
 use crate::views::Sums;
 
-/// What a span did itself, as far as rows show it.
+/// What a span did itself, as far as rows show it. What it asked before a fork is not the fork's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Figures {
     pub(super) items: u32,
@@ -26,15 +26,16 @@ pub(super) struct Figures {
 
 impl Figures {
     pub(super) fn of(spans: &Spans, index: SpanIndex, is_live: bool) -> Figures {
-        let Usage { model_calls, prompt_tokens, completion_tokens } = spans.usage(index);
+        let own = spans.usage(index).without(spans.kept_usage(index));
+        let Usage { model_calls, prompt_tokens, completion_tokens } = own;
         let changes = spans.changes(index, is_live);
         Figures { items: spans.get(index).items, model_calls, prompt_tokens, completion_tokens, changes }
     }
 
     /// What a span had done when it went on after a run.
-    pub(super) fn before(run: &EarlierRun) -> Figures {
+    pub(super) fn before(spans: &Spans, index: SpanIndex, run: &EarlierRun) -> Figures {
         let EarlierRun { items, changes, usage, .. } = *run;
-        let Usage { model_calls, prompt_tokens, completion_tokens } = usage;
+        let Usage { model_calls, prompt_tokens, completion_tokens } = usage.without(spans.kept_usage(index));
         Figures { items, model_calls, prompt_tokens, completion_tokens, changes }
     }
 
@@ -99,6 +100,8 @@ pub(super) struct RowSums {
     /// Of each span that asked models, and of the nodes around it: what is at it and below it.
     costs: FxHashMap<Node, Costs>,
     all_costs: Costs,
+    /// What the calls cost that a fork keeps: they are in no other sum.
+    kept_costs: Costs,
     /// How many of the calls were asked for their cost.
     priced: usize,
 }
@@ -150,11 +153,15 @@ impl RowSums {
             return Ok(());
         }
         let seqs: Vec<Seq> = calls.iter().map(|(seq, _)| *seq).collect();
-        for ((_, index), cost) in calls.iter().zip(source.costs(&seqs)?) {
+        for ((seq, index), cost) in calls.iter().zip(source.costs(&seqs)?) {
             let add = |costs: &mut Costs| match cost {
                 Some(cost) => costs.dollars = Some(added(costs.dollars.unwrap_or(0.0), cost)),
                 None => costs.unpriced += 1,
             };
+            if *seq <= spans.kept_until() {
+                add(&mut self.kept_costs);
+                continue;
+            }
             add(&mut self.all_costs);
             for node in std::iter::once(*index).chain(tree.ancestors(*index)) {
                 if self.is_kept(tree, node) {
@@ -180,9 +187,24 @@ impl RowSums {
 }
 
 impl RequestView {
-    /// What the whole request asked and wrote.
+    /// What the whole request asked and wrote. A fork did not ask what it keeps.
     pub(crate) fn sums(&self) -> Sums {
         RowSums::sums(self.sums.all, self.sums.all_costs)
+    }
+
+    /// What a fork keeps of answers that the request that it comes from paid for; none if it keeps none.
+    pub(crate) fn kept(&self) -> Option<Sums> {
+        let Usage { model_calls, prompt_tokens, completion_tokens } = self.spans.whole_kept_usage();
+        let Costs { dollars, unpriced } = self.sums.kept_costs;
+        let kept = Sums {
+            model_calls: model_calls.into(),
+            prompt_tokens,
+            completion_tokens,
+            cost: dollars,
+            unpriced,
+            ..Sums::default()
+        };
+        (model_calls > 0).then_some(kept)
     }
 
     /// Adds up the members of a group that is shown, if that was not done before.

@@ -45,8 +45,11 @@ pub struct ViewHead {
     pub page: Vec<ViewRow>,
     /// Its blocks, by status.
     pub counts: Counts,
-    /// What they asked of models and wrote.
+    /// What they asked of models and wrote. A fork has not asked for the answers that it keeps.
     pub sums: Sums,
+    /// The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Sums>,
     /// When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
     /// leaves. All times of a request are told from here.
     pub from: i64,
@@ -77,8 +80,11 @@ pub struct ViewUpdate {
     pub rows: u64,
     /// Its blocks, by status.
     pub counts: Counts,
-    /// What they asked of models and wrote.
+    /// What they asked of models and wrote. A fork has not asked for the answers that it keeps.
     pub sums: Sums,
+    /// The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Sums>,
     /// When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
     /// leaves. All times of a request are told from here.
     pub from: i64,
@@ -212,7 +218,7 @@ pub struct ViewRow {
     pub prompt_tokens: u64,
     /// Completion tokens.
     pub completion_tokens: u64,
-    /// What it and everything below it asked of models and wrote.
+    /// What it and everything below it asked of models and wrote; of a fork without the answers that it keeps.
     pub sums: Sums,
     /// The message of its error.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -378,22 +384,4 @@ pub struct CriticalPart {
     pub to: i64,
     /// The innermost such block.
     pub node: u64,
-}
-
-/// The rows of a request at one time, without updates.
-#[derive(Clone, Debug, Serialize, specta::Type)]
-pub struct TreeView {
-    /// The request's row.
-    pub request: RequestRow,
-    /// Its blocks, by status.
-    pub counts: Counts,
-    /// What they asked of models and wrote.
-    pub sums: Sums,
-    /// How many blocks the filter fits, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub matches: Option<u64>,
-    /// How many rows are folded away.
-    pub hidden: u64,
-    /// The rows.
-    pub rows: Vec<ViewRow>,
 }

@@ -79,7 +79,10 @@ pub struct Totals {
     pub blocks: u64,
     /// Those that failed, without those that failed only because a block inside them did.
     pub failed: u64,
-    /// What they asked and wrote.
+    /// The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none, and in lists.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub kept: Option<Sums>,
+    /// What they asked and wrote. A fork has not asked for the answers that it keeps.
     #[serde(flatten)]
     pub sums: Sums,
 }

@@ -82,7 +82,7 @@ impl Workspace {
     /// A request whole: its row, its input and output, every block with payloads.
     pub fn show(&self, request: &str) -> Result<Shown, Fault> {
         let (mut row, events) = self.log_of(request)?;
-        row.totals = Some(self.totals(&row)?);
+        row.totals = Some(self.totals_and_kept(&row)?);
         let view = Events::new(&events);
         let blocks = blocks(view, !row.status.is_terminal());
         let output = events.last().and_then(|event| match &event.kind {

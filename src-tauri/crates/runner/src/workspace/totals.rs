@@ -2,7 +2,7 @@
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Seq};
-use engine::views::spans::{SpanIndex, Spans};
+use engine::views::spans::{SpanIndex, Spans, Usage};
 use store::RequestQuery;
 
 use super::Workspace;
@@ -21,6 +21,26 @@ impl Workspace {
 
     /// What a request came to. Model calls, tokens and costs are those that it paid for itself, as in lists of runs.
     pub(super) fn totals(&self, row: &RequestRow) -> Result<Totals, Fault> {
+        Ok(self.totals_and_spans(row)?.0)
+    }
+
+    /// As [`totals`](Self::totals), with the answers that a fork keeps.
+    pub(super) fn totals_and_kept(&self, row: &RequestRow) -> Result<Totals, Fault> {
+        let (mut totals, spans) = self.totals_and_spans(row)?;
+        let Usage { model_calls, prompt_tokens, completion_tokens } = spans.whole_kept_usage();
+        if model_calls == 0 {
+            return Ok(totals);
+        }
+        let mut kept = Sums { model_calls: model_calls.into(), prompt_tokens, completion_tokens, ..Sums::default() };
+        let calls = spans.model_calls().iter().map(|(seq, _)| *seq).filter(|seq| *seq <= spans.kept_until());
+        for cost in self.costs(&row.id, &calls.collect::<Vec<Seq>>())? {
+            kept.add(&Sums { cost, unpriced: u64::from(cost.is_none()), ..Sums::default() });
+        }
+        totals.kept = Some(kept);
+        Ok(totals)
+    }
+
+    fn totals_and_spans(&self, row: &RequestRow) -> Result<(Totals, Spans), Fault> {
         let mut spans = Spans::default();
         self.store.extend_spans(&row.id, &mut spans).map_err(Fault::internal)?;
         let is_live = !row.status.is_terminal();
@@ -38,12 +58,12 @@ impl Workspace {
             });
         }
         // The origin of a fork has paid for what they have in common.
-        let shared = row.forked_from.as_ref().map_or(0, |from| from.seq);
-        let seqs: Vec<Seq> = spans.model_calls().iter().map(|(seq, _)| *seq).filter(|seq| *seq > shared).collect();
+        let own = spans.model_calls().iter().map(|(seq, _)| *seq).filter(|seq| *seq > spans.kept_until());
+        let seqs: Vec<Seq> = own.collect();
         for cost in self.costs(&row.id, &seqs)? {
             totals.sums.add(&Sums { cost, unpriced: u64::from(cost.is_none()), ..Sums::default() });
         }
-        Ok(totals)
+        Ok((totals, spans))
     }
 
     /// What the model calls cost that ended with these events, each where it has a price; an empty list where

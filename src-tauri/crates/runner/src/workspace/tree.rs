@@ -39,7 +39,8 @@ impl Workspace {
             rows.extend(view.rows(&source, query)?.page);
         }
         let hidden = rows.iter().map(|row| row.hidden).sum();
-        Ok(TreeView { request: row, counts, sums, matches: filtered.map(|filtered| filtered.matches), hidden, rows })
+        let (kept, matches) = (view.kept(), filtered.map(|filtered| filtered.matches));
+        Ok(TreeView { request: row, counts, sums, kept, matches, hidden, rows })
     }
 
     /// What a request was asked, and what it answered.

@@ -121,13 +121,16 @@ impl Store {
 
 /// As [`Store::extend_spans`].
 pub(crate) fn extend(connection: &Connection, request: &str, spans: &mut Spans) -> Result<(), Error> {
-    let newest: Option<(i64, Option<Seq>)> = connection
-        .prepare_cached("SELECT n, (SELECT max(seq) FROM event WHERE request = n) FROM request WHERE id = ?1")?
-        .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?)))
+    let newest: Option<(i64, Option<Seq>, Option<Seq>)> = connection
+        .prepare_cached(
+            "SELECT n, (SELECT max(seq) FROM event WHERE request = n), forked_at FROM request WHERE id = ?1",
+        )?
+        .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
         .optional()?;
-    let Some((request, Some(newest))) = newest.filter(|(_, newest)| *newest > Some(spans.last())) else {
+    let Some((request, Some(newest), forked_at)) = newest.filter(|(_, newest, _)| *newest > Some(spans.last())) else {
         return Ok(());
     };
+    spans.keep_until(forked_at.unwrap_or(0));
     // Readers know names by their numbers; the spans themselves need none while facts are taken in.
     let mut names = std::mem::take(spans.names_mut());
     let mut reader = Reader { connection, request, names: &mut names, paths: Numbers::default(), last: spans.last() };

@@ -55,14 +55,3 @@ impl Span {
 }
 
 const _: () = assert!(size_of::<Span>() == 64, "the pages of spans that a window keeps in memory");
-
-/// What a span asked of models itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Usage {
-    /// How many answers it got.
-    pub model_calls: u32,
-    /// Tokens that models were told.
-    pub prompt_tokens: u64,
-    /// Tokens that models said.
-    pub completion_tokens: u64,
-}

@@ -175,6 +175,7 @@ impl Workspace {
             page: Vec::new(),
             counts: view.counts(),
             sums: view.sums(),
+            kept: view.kept(),
             from,
             to,
             start: view.start(),
