@@ -1,15 +1,14 @@
-//! Opens a file of the workspace in the editor of whoever looks, at a line.
+//! Opens a file of the workspace in the user's editor, at a line.
 //!
-//! A person's own settings name it, or `VISUAL` and `EDITOR`, as for every program; without them an editor that is
-//! installed and has a window, and at last whatever this system opens such files with. The file is an argument and
-//! never a part of a command line that a shell reads.
+//! The editor is the one in the user's settings, in `VISUAL` or in `EDITOR`; otherwise an installed editor with a
+//! window, and finally the system's program for such files. The file is passed as an argument, never through a shell.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use runner::{Fault, OwnSettings};
 
-/// Editors with a window that are looked for where nobody names one.
+/// Editors with a window, tried in this order if none is configured.
 const WITH_A_WINDOW: [&str; 5] = ["code", "codium", "cursor", "zed", "subl"];
 /// Editors that need a terminal, and terminals that can be opened for them.
 const IN_A_TERMINAL: [&str; 8] = ["vi", "vim", "nvim", "nano", "hx", "helix", "micro", "kak"];
@@ -31,7 +30,7 @@ pub(crate) struct Place<'p> {
     pub(crate) column: u32,
 }
 
-/// Opens a place, and does not wait for the editor's end. Answers what was started.
+/// Opens a place without waiting for the editor to exit. Returns the started program.
 pub(crate) fn open(place: &Place<'_>) -> Result<String, Fault> {
     let own = OwnSettings::read().settings.get("editor").and_then(|editor| editor.as_str().map(str::to_owned));
     let named = own.into_iter().chain(["VISUAL", "EDITOR"].iter().filter_map(|name| std::env::var(name).ok()));
@@ -84,12 +83,12 @@ fn start(mut command: Vec<String>, place: &Place<'_>) -> Result<String, Fault> {
     let mut child = started
         .spawn()
         .map_err(|error| internal(format!("{program} cannot be started: {error}; see VISUAL, EDITOR")))?;
-    // Its end is taken note of, so that it leaves no dead process behind.
+    // Wait for its exit in a thread, so that it does not become a zombie process.
     std::thread::spawn(move || child.wait());
     Ok(program)
 }
 
-/// How an editor is told a file and a line.
+/// The arguments with which an editor opens a file at a line.
 fn arguments(name: &str, Place { file, line, column }: &Place<'_>) -> Vec<String> {
     let file = file.display();
     match name {
@@ -101,7 +100,7 @@ fn arguments(name: &str, Place { file, line, column }: &Place<'_>) -> Vec<String
         "kate" => {
             vec!["--line".to_owned(), line.to_string(), "--column".to_owned(), column.to_string(), file.to_string()]
         }
-        // As vi, and most editors after it.
+        // The syntax of vi and most other editors.
         _ => vec![format!("+{line}"), file.to_string()],
     }
 }
@@ -120,7 +119,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_editor_is_told_the_line_in_its_own_way() {
+    fn each_editor_gets_the_line_in_its_own_syntax() {
         let place = Place { file: Path::new("/w/flows/a b.ts"), line: 12, column: 3 };
         assert_eq!(arguments("code", &place), ["-g", "/w/flows/a b.ts:12:3"]);
         assert_eq!(arguments("zed", &place), ["/w/flows/a b.ts:12:3"]);

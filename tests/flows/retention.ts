@@ -1,5 +1,5 @@
 /**
- * A session that keeps only so many items in sight.
+ * A session with a retention, whose history shows only the newest items.
  */
 
 import { defineFlow, handler } from "@flow-state-dev/core";

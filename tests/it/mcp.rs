@@ -1,4 +1,4 @@
-//! `flowglass mcp`, through the real program, as a coding agent's client speaks to it.
+//! `flowglass mcp`, tested through the real program with the protocol of a coding agent's client.
 
 use serde_json::{Value, json};
 use tests::agent::{Agent, Protocol};
@@ -13,7 +13,7 @@ fn names(answer: &Value) -> Vec<String> {
     tools.iter().map(|tool| tool["name"].as_str().unwrap_or_default().to_owned()).collect()
 }
 
-/// The whole way: the run that failed, its block, what it wrote, the values at the line.
+/// A complete investigation: the failed run, its block, its writes, and the values at the line.
 #[test]
 fn an_agent_finds_why_a_run_failed() {
     let place = recorded();
@@ -39,7 +39,7 @@ fn an_agent_finds_why_a_run_failed() {
     );
     assert!(printed.text.contains("sum = 6 · item.price = 50"), "{}", printed.text);
 
-    // State is read through a view that refuses writes: what is shown is the value behind it.
+    // State is a read-only view; `print` shows the value behind it.
     let line = line_of(&place, "await ctx.session.patchState");
     let printed = agent.get(
         "print",
@@ -61,7 +61,7 @@ fn an_agent_finds_why_a_run_failed() {
     assert_eq!(agent.close(), Some(0), "a closed input ends the server");
 }
 
-/// A client of the newest protocol makes no handshake: each call brings its version along.
+/// A client of the newest protocol makes no handshake: each call states the version.
 #[test]
 fn a_stateless_client_is_served() {
     let place = recorded();
@@ -74,9 +74,9 @@ fn a_stateless_client_is_served() {
     assert_eq!(all.structured["rows"].as_array().map(Vec::len), Some(3), "{}", all.text);
 }
 
-/// Reading is for everybody; acting needs `confirm`, and a folder that a person trusts.
+/// Reading is always allowed. Acting needs `confirm`, and a folder that a person trusts.
 #[test]
-fn run_tells_first_and_acts_only_where_a_person_trusts() {
+fn run_shows_a_plan_first_and_acts_only_in_a_trusted_folder() {
     let place = recorded();
     let input = json!({ "items": [{ "price": 1, "count": 1 }] });
     let wanted = |confirm: bool| json!({ "do": "run", "flow": "main", "action": "pay", "input": input, "user": "ada", "confirm": confirm });
@@ -106,7 +106,7 @@ fn run_tells_first_and_acts_only_where_a_person_trusts() {
     assert!(verified.text.contains("5 recorded runs"), "{}", verified.text);
 }
 
-/// Whatever is wrong, the answer names the argument to change, and the server lives on.
+/// Every error names the argument to change, and the server keeps running.
 #[test]
 fn errors_say_which_argument_to_change() {
     let place = recorded();
@@ -157,9 +157,9 @@ fn errors_say_which_argument_to_change() {
     agent.get("find", json!({}));
 }
 
-/// What is no message is answered by an error of the protocol, and the next call works.
+/// An invalid message is answered with a protocol error, and the next call works.
 #[test]
-fn garbage_ends_nothing() {
+fn invalid_messages_do_not_end_the_server() {
     let place = recorded();
     let mut agent = Agent::start(place.dir(), &[]);
     for line in [

@@ -33,7 +33,7 @@ fn the_window_receives_a_trace_and_says_what_cannot_be_done_with_it() {
     let window = open_with(Settings::default(), &place, &["--request", &request]);
     let said = window.wait_for(&hook("foreign"));
     assert!(said.contains("Vercel AI SDK") && said.contains("cannot be resumed"), "{said}");
-    window.wait_for_text(&hook("state"), "A trace does not say what its program kept.");
+    window.wait_for_text(&hook("state"), "A received trace contains no state.");
     window.click(&hook("block-tab-attributes"));
     let span = window.wait_for(&hook("block-span"));
     assert!(span.contains("ai.telemetry.functionId") && span.contains("weather-vercel"), "{span}");

@@ -1,5 +1,5 @@
-//! What lies in a folder may be no ordinary file: a pipe that nobody writes to, a device that never ends, a link to
-//! one. It is refused by its name, and nothing waits for it or reads it to its end.
+//! Special files in a folder: a pipe without a writer, an endless device, a link to one. They are refused by name, and
+//! no command waits for one or reads one to its end.
 #![cfg(unix)]
 
 use std::os::unix::fs::symlink;
@@ -29,7 +29,7 @@ fn refused(answer: &Answer, code: i32, says: &[&str]) {
 }
 
 #[test]
-fn settings_are_an_ordinary_file_of_some_length() {
+fn settings_must_be_a_regular_file_of_limited_size() {
     let place = Place::with_flow(FLOW);
     let file = place.dir().join("flowglass.json");
     pipe(&file);
@@ -40,17 +40,17 @@ fn settings_are_an_ordinary_file_of_some_length() {
     std::fs::remove_file(&file).expect("our own file");
     place.write("flowglass.json", format!("\"{}\"", "x".repeat(5 << 20)));
     refused(&place.ask("flows"), 2, &["flowglass.json", "4194304 bytes"]);
-    // What is wrong is not quoted whole.
+    // A long invalid value is not quoted completely.
     place.write("flowglass.json", format!("\"{}\"", "x".repeat(1 << 20)));
     refused(&place.ask("flows"), 2, &["flowglass.json"]);
 }
 
 #[test]
-fn a_mock_script_is_an_ordinary_file() {
+fn a_mock_script_must_be_a_regular_file() {
     let place = Place::with_flow(FLOW);
     pipe(&place.dir().join("flows/main.mock.json"));
     pipe(&place.dir().join("other.json"));
-    // The pipe beside the flow is no script, so that there is none.
+    // The pipe next to the flow is ignored, so the run has no script.
     place.get("run main go --user ada --input 1 --mock");
     refused(&place.ask("run main go --user ada --input 1 --mock=other.json"), 2, &["other.json", "not a regular file"]);
     std::fs::remove_file(place.dir().join("other.json")).expect("our own file");
@@ -59,7 +59,7 @@ fn a_mock_script_is_an_ordinary_file() {
 }
 
 #[test]
-fn a_database_is_an_ordinary_file() {
+fn a_database_must_be_a_regular_file() {
     let place = Place::with_flow(FLOW);
     pipe(&place.dir().join("pipe.db"));
     refused(&place.ask("sessions --data pipe.db"), 1, &["pipe.db", "not a SQLite database"]);
@@ -70,7 +70,7 @@ fn a_database_is_an_ordinary_file() {
 }
 
 #[test]
-fn a_cache_that_cannot_be_read_costs_time_alone() {
+fn an_unreadable_cache_costs_only_time() {
     let place = Place::with_flow(FLOW);
     let before = place.get("flows");
     let cache = std::fs::read_dir(place.dir().join(".flowglass/cache")).expect("a cache");
@@ -78,7 +78,7 @@ fn a_cache_that_cannot_be_read_costs_time_alone() {
         pipe(&file.path());
     }
     assert_eq!(place.get("flows"), before);
-    // It has been put in the place of the pipe.
+    // A regular cache file has replaced the pipe.
     let cache = std::fs::read_dir(place.dir().join(".flowglass/cache")).expect("a cache");
     for file in cache.flatten() {
         assert!(file.file_type().is_ok_and(|kind| kind.is_file()), "{file:?}");
@@ -89,7 +89,7 @@ fn a_cache_that_cannot_be_read_costs_time_alone() {
 }
 
 #[test]
-fn an_export_replaces_ordinary_files_alone() {
+fn an_export_replaces_only_regular_files() {
     let place = Place::with_flow(FLOW);
     place.get("run main go --user ada --session s --request r --input 1");
     let (link, target, pipe_file) = (place.dir().join("link"), place.dir().join("target"), place.dir().join("pipe"));
@@ -102,7 +102,7 @@ fn an_export_replaces_ordinary_files_alone() {
     }
     assert_eq!(std::fs::read_to_string(&target).expect("our own file"), "mine");
     assert!(link.symlink_metadata().is_ok_and(|link| link.is_symlink()) && pipe_file.symlink_metadata().is_ok());
-    // A name that flows look for is theirs, also where there is no such file.
+    // Names of files that flows use are refused, even if there is no such file.
     refused(&place.ask("export --session s --out flowglass.json"), 7, &["flowglass.json"]);
     refused(&place.ask("export --request r --otlp ftp://example.invalid/x"), 2, &["ftp", "http"]);
     assert_eq!(place.get("flows").as_array().map(Vec::len), Some(1));

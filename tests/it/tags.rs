@@ -305,7 +305,7 @@ fn the_last_change_of_a_tag_counts_and_a_sign_begins_none() {
     for changes in ["+-x", "++x", "+seen +-x"] {
         let told = place.ask(&format!("tag said {changes}"));
         assert_eq!(told.code, Some(2), "{changes}: {told}");
-        assert!(told.stderr.contains("a tag begins with another letter than + or - (got"), "{changes}: {told}");
+        assert!(told.stderr.contains("a tag must not begin with + or - (got"), "{changes}: {told}");
     }
     assert_eq!(place.get("tag said")["tags"], json!([]));
     assert_eq!(place.get("tag said +checked -checked")["tags"], json!([]));

@@ -103,11 +103,11 @@ test('a file that breaks while its change is reviewed is not written', async () 
   expect(host.folderSettings.text).toBe(broken);
 });
 
-test('what is no host is not taken', async () => {
+test('an invalid host is refused', async () => {
   await open('network');
   await fireEvent.input(await box('host-add'), { target: { value: 'http://bad host/x' } });
   await fireEvent.submit((await box('host-add')).form as HTMLFormElement);
-  await waitFor(() => expect(said('host-wrong')).toContain('is no host'));
+  await waitFor(() => expect(said('host-wrong')).toContain('is not a host'));
   expect(screen.queryByTestId('settings-edits')).toBeNull();
   await fireEvent.input(await box('host-add'), { target: { value: 'api.example.com' } });
   expect(screen.queryByTestId('host-wrong')).toBeNull();

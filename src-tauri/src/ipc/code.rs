@@ -1,4 +1,4 @@
-//! The window's commands about code: what a file says, what ran, and opening either in an editor.
+//! The window's commands about code: the text of a file, the code that ran, and opening a file in an editor.
 
 use runner::{BlockSource, Fault, FlowRow, ImportedSource};
 use tauri::State;
@@ -13,14 +13,14 @@ pub(super) async fn source(state: State<'_, WindowState>, file: String) -> Resul
     off_the_main_thread(state, move |workspace| workspace.source(&file)).await
 }
 
-/// Loads a file that is held back, because its last load or run ended a process.
+/// Loads a blocked file, whose last load or run crashed a process.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn load_anyway(state: State<'_, WindowState>, file: String) -> Result<Vec<FlowRow>, Fault> {
     off_the_main_thread(state, move |workspace| workspace.load_anyway(&file)).await
 }
 
-/// Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor.
+/// Opens a file of the workspace in the user's editor, at a line. Returns the editor's name.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn open_in_editor(
@@ -40,7 +40,7 @@ pub(super) async fn open_in_editor(
     .await
 }
 
-/// The file that a block of a request was defined in, as an attempt ran, and the block's lines.
+/// The file that defines a block of a request, in the version that an attempt ran, and the block's lines.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn block_source(
@@ -52,7 +52,7 @@ pub(super) async fn block_source(
     off_the_main_thread(state, move |workspace| workspace.block_source(&request_id, &path, attempt)).await
 }
 
-/// The author's files that a request ran, as they were in one of the codes that it ran; its flow's file first.
+/// The author's files that a request ran, in one version of its code; the flow's file first.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn files_that_ran(

@@ -1,4 +1,4 @@
-//! Experiments for people: one line an arm, and what the samples tell.
+//! Prints experiments: one line per arm, with the results of its samples.
 
 use runner::{
     Adopted, ArmView, BesideBase, CulpritView, ExperimentRow, ExperimentView, LeftToDo, StoppedBy, TryPlan,
@@ -8,18 +8,18 @@ use serde_json::Value;
 
 use super::{counted, cut_to, duration};
 
-/// Of how many arms it is said which samples are missing.
+/// For how many arms the missing samples are listed.
 const MAX_MISSING: usize = 20;
-/// How much of a value is shown in a column.
+/// How many characters of a value a column shows.
 const VALUE: usize = 32;
 /// How many samples are listed, all arms together.
 const MAX_LISTED: usize = 130;
-/// Fewer scores without an interval are not enough to tell anything.
+/// Fewer scores without an interval are not enough samples to tell.
 const FEW: u32 = 5;
 /// How wide the bar of a rate is.
 const BAR: usize = 20;
 
-/// What an experiment will take.
+/// The plan of an experiment.
 pub(crate) fn try_plan(plan: &TryPlan) -> String {
     let TryPlan { model_calls, base_model_calls, score_model_calls, tokens, cost_usd, .. } = plan;
     let mut text = match plan.left {
@@ -47,13 +47,13 @@ pub(crate) fn try_plan(plan: &TryPlan) -> String {
     }
     text.push_str(if plan.mock { "; models are mocked, and cost nothing\n" } else { "\n" });
     if let Some(action) = &plan.scored_by {
-        text.push_str(&format!("scored by {action}: what that asks of models is not in these figures\n"));
+        text.push_str(&format!("scored by {action}: its model calls are not included\n"));
     }
     text.push_str(&announced(plan));
     text
 }
 
-/// How many samples are left to do; `None` if none is.
+/// How many samples are left to run or score; `None` if none.
 fn left_to_do(LeftToDo { to_begin, to_continue, to_score }: LeftToDo) -> Option<String> {
     let parts = [(to_begin, "begin"), (to_continue, "continue"), (to_score, "score")];
     let parts = parts.into_iter().filter(|(count, _)| *count > 0);
@@ -62,11 +62,11 @@ fn left_to_do(LeftToDo { to_begin, to_continue, to_score }: LeftToDo) -> Option<
     (!parts.is_empty()).then(|| parts.join(", "))
 }
 
-/// What a search for the deciding step may ask.
+/// The plan of a search for the deciding step.
 pub(crate) fn culprit_plan(plan: &TryPlan) -> String {
     let mut text = format!("at most {}", counted(plan.samples.into(), "fork"));
     match plan.model_calls {
-        0 => text.push_str(", which ask no model"),
+        0 => text.push_str(", without model calls"),
         calls => text.push_str(&format!(" and {}", counted(calls.into(), "model call"))),
     }
     text.push_str(if plan.mock { "; models are mocked, and cost nothing\n" } else { "\n" });
@@ -79,13 +79,13 @@ fn not_run(plan: &TryPlan) -> String {
     plan.cannot_run.iter().map(|reason| format!("cannot be run: {reason}\n")).collect()
 }
 
-/// What is asked, and what must be known of it.
+/// The models, hosts and questions of a plan, and its notes.
 fn announced(plan: &TryPlan) -> String {
     let mut text = String::new();
     let TryPlan { models, other_models, hosts, asks_again, .. } = plan;
     let lists = [
         ("models asked", models),
-        ("models that another way through the flow asks", other_models),
+        ("models that only other paths through the flow use", other_models),
         ("hosts fetched from", hosts),
         ("asks anew", asks_again),
     ];
@@ -99,7 +99,7 @@ fn announced(plan: &TryPlan) -> String {
     text
 }
 
-/// The table of the arms, and one line a sample where there is one of each.
+/// The table of the arms, and one line per sample if each arm has one.
 pub(crate) fn experiment(view: &ExperimentView) -> String {
     let mut text = format!("{} from before {} of {}\n\n", view.id, view.at, view.request_id);
     let has_base = view.base.id == "base";
@@ -122,7 +122,7 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
     }
     let samples = arms.iter().map(|arm| arm.samples.len()).sum::<usize>();
     if samples > MAX_LISTED {
-        text.push_str(&format!("\n{samples} samples: the window lists them, or --json\n"));
+        text.push_str(&format!("\n{samples} samples: see the window, or use --json\n"));
     } else if samples > 0 {
         text.push('\n');
         for (arm, sample) in arms.iter().flat_map(|arm| arm.samples.iter().map(move |sample| (arm, sample))) {
@@ -137,7 +137,7 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
     }
     let why = view.stopped.map(|stopped| match stopped {
         StoppedBy::Budget => "the budget is spent",
-        StoppedBy::Cancelled => "it was stopped",
+        StoppedBy::Cancelled => "the experiment was stopped",
     });
     if let Some(why) = why {
         let parts = [(view.missing, "missing"), (view.unscored, "not scored")];
@@ -153,7 +153,7 @@ pub(crate) fn experiment(view: &ExperimentView) -> String {
     text
 }
 
-/// The missing samples of each arm. With a spent budget those are marked that were not started.
+/// The missing samples of each arm. If the budget is spent, marks those that were not started.
 fn missing(arms: &[&ArmView], is_budget_spent: bool) -> String {
     let line = |arm: &&ArmView| {
         let samples = if arm.missing.len() == 1 { "sample" } else { "samples" };
@@ -285,7 +285,7 @@ pub(crate) fn experiments(rows: &[ExperimentRow], is_part: bool) -> String {
         let none = if is_part {
             "no experiment in that part of the list"
         } else {
-            "no experiment yet; begin one with flowglass try"
+            "no experiment yet; start one with flowglass try"
         };
         return format!("{none}\n");
     }
@@ -301,13 +301,13 @@ pub(crate) fn experiments(rows: &[ExperimentRow], is_part: bool) -> String {
 /// The edit of a file.
 pub(crate) fn adopted(adopted: &Adopted) -> String {
     if adopted.difference.is_empty() {
-        return format!("nothing to change: {} has that already\n", adopted.file);
+        return format!("nothing to change: {} already has this edit\n", adopted.file);
     }
     let end = if adopted.is_written { "written\n" } else { "not written; add --write to make this edit\n" };
     format!("{}\n{}{end}", adopted.file, adopted.difference)
 }
 
-/// Where a failure was decided, and the curve.
+/// The step that decided a failure, and the failure rates of forks before each step.
 pub(crate) fn culprit(view: &CulpritView) -> String {
     let mut text = match (&view.verdict, &view.culprit) {
         (WhereDecided::Found, Some(step)) => format!("decided at {} (event {})\n", step.path, step.seq),

@@ -1,4 +1,4 @@
-// Where the focus begins in a dialog, also where its content is read first.
+// The first focus in a dialog, also if its content is loaded later.
 import { waitFor } from '@testing-library/svelte';
 import { afterEach, expect, test } from 'vitest';
 import { leadToField } from './lead';
@@ -15,12 +15,12 @@ const at = () => document.activeElement?.id;
 
 afterEach(() => stop());
 
-test('the first field that can be written in has the focus', () => {
+test('the first editable field has the focus', () => {
   open('<button>x</button><input type="checkbox" /><input disabled /><input id="first" /><textarea></textarea>');
   expect(at()).toBe('first');
 });
 
-test('a field that comes later gets it, unless a person has done something meanwhile', async () => {
+test('a field that appears later gets the focus, unless the user has acted meanwhile', async () => {
   open('').innerHTML = '<input id="late" />';
   await waitFor(() => expect(at()).toBe('late'));
   const sheet = open('');
@@ -31,7 +31,7 @@ test('a field that comes later gets it, unless a person has done something meanw
   expect(at()).toBe('before');
 });
 
-test('without a field it is what the dialog is for, but never what takes something away', () => {
+test('without a field, the main button gets the focus, but never a destructive one', () => {
   open('<p><button>Cancel</button><button id="go" data-primary="enter">Go</button></p>');
   expect(at()).toBe('go');
   open('<p><button id="cancel">Cancel</button><button data-primary="ctrl">Delete</button></p>');

@@ -21,7 +21,7 @@ export const commands = {
 	flows: () => __TAURI_INVOKE<FlowRow[]>("flows"),
 	/**  The text of a flow file. */
 	source: (file: string) => __TAURI_INVOKE<string>("source", { file }),
-	/**  Loads a file that is held back, because its last load or run ended a process. */
+	/**  Loads a blocked file, whose last load or run crashed a process. */
 	loadAnyway: (file: string) => __TAURI_INVOKE<FlowRow[]>("load_anyway", { file }),
 	/**  Starts an action; the timeline tells the rest. */
 	startRun: (options: RunOptions) => __TAURI_INVOKE<Started>("start_run", { options }),
@@ -55,9 +55,9 @@ export const commands = {
 	sessionsOf: (requests: string[]) => __TAURI_INVOKE<SessionRow[]>("sessions_of", { requests }),
 	/**  A page of the turns of a session. */
 	conversation: (session: string, query: ConversationQuery) => __TAURI_INVOKE<Conversation>("conversation", { session, query }),
-	/**  Where in a session a request is, counted from 0. */
+	/**  The position of a request in a session, from 0. */
 	turnOf: (session: string, requestId: string) => __TAURI_INVOKE<number>("turn_of", { session, requestId }),
-	/**  The sessions that a session is a fork of, and all of their forks: parents before their forks. */
+	/**  The sessions from which a session was forked, and all of their forks; each session comes before its forks. */
 	forkTree: (session: string) => __TAURI_INVOKE<ForkRow[]>("fork_tree", { session }),
 	/**  The tags, the note and the title of a session. */
 	sessionTags: (session: string) => __TAURI_INVOKE<Tags>("session_tags", { session }),
@@ -109,11 +109,11 @@ export const commands = {
 	events: (requestId: string, from: number, limit: number) => __TAURI_INVOKE<EventRow[]>("events", { requestId, from, limit }),
 	/**  Opens the newest file of the program's own log with whatever this system opens texts with; answers where it is. */
 	openLog: () => __TAURI_INVOKE<string>("open_log"),
-	/**  Opens a file of the workspace in the editor of whoever looks, at a line; answers which editor. */
+	/**  Opens a file of the workspace in the user's editor, at a line. Returns the editor's name. */
 	openInEditor: (file: string, line: number, column: number | null) => __TAURI_INVOKE<string>("open_in_editor", { file, line, column }),
-	/**  The file that a block of a request was defined in, as an attempt ran, and the block's lines. */
+	/**  The file that defines a block of a request, in the version that an attempt ran, and the block's lines. */
 	blockSource: (requestId: string, path: string, attempt: number | null) => __TAURI_INVOKE<BlockSource>("block_source", { requestId, path, attempt }),
-	/**  The author's files that a request ran, as they were in one of the codes that it ran; its flow's file first. */
+	/**  The author's files that a request ran, in one version of its code; the flow's file first. */
 	filesThatRan: (requestId: string, code: string | null) => __TAURI_INVOKE<ImportedSource[]>("files_that_ran", { requestId, code }),
 	/**  The values of expressions at a statement, in every request that reached it. */
 	printAt: (query: PrintQuery) => __TAURI_INVOKE<Printed>("print_at", { query }),

@@ -50,7 +50,7 @@ export class FakeSettings implements Omit<SettingsHost, 'stats' | 'checkData' | 
   async planSettings(text: string) {
     const { fetch, prices } = JSON.parse(text) as { fetch?: { allow: string[] }; prices?: Record<string, object> };
     const host = fetch?.allow.find((host) => /[\s/]/.test(host));
-    if (host) throw { kind: 'invalid', message: `flowglass.json: "${host}" is no host`, details: [] };
+    if (host) throw { kind: 'invalid', message: `flowglass.json: "${host}" is not a host`, details: [] };
     const half = Object.entries(prices ?? {}).find(([, price]) => !('input' in price && 'output' in price));
     if (half) throw { kind: 'invalid', message: `flowglass.json: prices.${half[0]}: missing field`, details: [] };
     return { difference: `@@ line 1 @@\n- ${this.text}\n+ ${text}`, stamp: `stamp ${this.#round}` };

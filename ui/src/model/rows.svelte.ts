@@ -1,42 +1,42 @@
-// The rows of the open view, a window at a time: what is on screen, a little around it, and what the view is scrolled
-// towards. Rows that may have changed stay on screen until the new ones are there, so that no frame is blank.
+// Loads the rows of the open view in pages: rows on screen, some around them, and rows in the direction of scrolling.
+// Outdated rows stay on screen until the new ones are loaded, so that no frame is blank.
 import { asFault, type Fault, type Host, type ViewRow } from '../host/host';
 
 const PAGE = 64;
-/** Rows that are kept; the ones read longest ago are forgotten first. */
+/** How many pages are kept; the least recently loaded ones are dropped first. */
 const MOST_PAGES = 40;
-/** The most rows one question asks for. */
+/** How many pages one query loads at most. */
 const MOST_ASKED = 8;
 
 type Page = { rows: ViewRow[]; isFresh: boolean };
 type Span = { first: number; last: number };
 
 export class RowPages {
-  /** How many rows there are, as of the rows that are shown. */
+  /** The number of rows, according to the shown rows. */
   total = $state.raw(0);
   fault: Fault | null = $state.raw(null);
-  /** Grows with whatever is shown, for those who draw by hand. */
+  /** Increases when shown rows change, for code that draws on a canvas. */
   version = $state.raw(0);
 
   #view: number | null = null;
   #pages = new Map<number, Page>();
   #want: Span = { first: 0, last: 40 };
   #direction = 1;
-  /** How many rows there are by the newest that was told. */
+  /** The number of rows, according to the newest update. */
   #known = 0;
   #at: number | null = null;
   #isBusy = false;
-  /** Grows with everything that makes an answer under way useless: another view, folds, a filter. */
+  /** Increases with everything that makes a pending answer useless: another view, folds, a filter. */
   #round = 0;
-  /** Whether rows stand elsewhere than before, so that what is not in the next answer must go. */
+  /** Whether rows have moved, so that rows that are not in the next answer must be dropped. */
   #isMoved = false;
-  /** From which row on something changed while a question was under way. */
+  /** The first row that changed while a query was pending. */
   #changedFrom = Infinity;
   #waiting: (() => void)[] = [];
 
   constructor(readonly host: Host) {}
 
-  /** `page` are the first rows as of now, where they are known. */
+  /** `page`: the first rows, if they are already known. */
   open(view: number | null, rows: number, page: ViewRow[] = []): void {
     this.#round++;
     this.#view = view;
@@ -54,13 +54,13 @@ export class RowPages {
     if (view !== null) void this.#read();
   }
 
-  /** The row at a place, if it was read. */
+  /** The row at an index, if it is loaded. */
   get(index: number): ViewRow | undefined {
     void this.version;
     return this.#pages.get(Math.floor(index / PAGE))?.rows[index % PAGE];
   }
 
-  /** Where a node stands, among what was read. */
+  /** The index of a row among the loaded ones. */
   indexOf(isWanted: (row: ViewRow) => boolean): number {
     void this.version;
     for (const [page, { rows }] of this.#pages) {
@@ -70,7 +70,7 @@ export class RowPages {
     return -1;
   }
 
-  /** The blocks among what was read. */
+  /** The blocks among the loaded rows. */
   blocks(): { path: string; attempt: number; instanceId: string }[] {
     void this.version;
     return [...this.#pages.values()].flatMap(({ rows }) =>
@@ -85,14 +85,14 @@ export class RowPages {
     return at < 0 ? undefined : this.get(at);
   }
 
-  /** Which rows are on screen; they and some around them are read. */
+  /** Sets the rows on screen. Loads them and some around them. */
   show(first: number, last: number): void {
     if (first !== this.#want.first) this.#direction = first < this.#want.first ? -1 : 1;
     this.#want = { first, last };
     void this.#read();
   }
 
-  /** The instant that statuses are as of; null for the newest. */
+  /** Sets the instant of the shown statuses; null for the newest. */
   instant(at: number | null): void {
     if (at === this.#at) return;
     this.#at = at;
@@ -100,14 +100,14 @@ export class RowPages {
     void this.#read();
   }
 
-  /** The request went on: rows from one on may differ. */
+  /** The request has new events: rows from `changedFrom` on may differ. */
   advance(rows: number, changedFrom: number): void {
     this.#known = rows;
     this.#stale(changedFrom);
     void this.#read();
   }
 
-  /** Folds, filters: whatever moves rows. The old ones stay until the new ones can take their place at once. */
+  /** Runs an action that moves rows, such as a fold or a filter. The old rows stay until the new ones are loaded. */
   async rearrange<T>(act: (view: number) => Promise<T>, rowsOf: (answer: T) => number | null): Promise<T | null> {
     const view = this.#view;
     if (view === null) return null;
@@ -123,7 +123,7 @@ export class RowPages {
     return answer;
   }
 
-  /** When everything on screen is as new as what was told. */
+  /** Resolves when all rows on screen are up to date. */
   settled(): Promise<void> {
     if (!this.#isBusy) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
@@ -160,7 +160,7 @@ export class RowPages {
   #keep({ first, last }: Span, rows: ViewRow[], total: number, isCurrent: boolean) {
     if (this.#isMoved) this.#pages = new Map();
     this.#isMoved = false;
-    // An update that came meanwhile knows more than this answer.
+    // An update during the query is newer than this answer.
     this.#known = this.#changedFrom === Infinity ? total : Math.max(this.#known, total);
     for (let page = first; page <= last; page++) {
       this.#pages.delete(page);
@@ -177,14 +177,14 @@ export class RowPages {
     this.version++;
   }
 
-  /** The pages to read next: on screen first, then where the list is scrolled to, then just behind. */
+  /** The pages to load next: on screen first, then in the direction of scrolling, then in the other direction. */
   #missing(): Span | null {
     if (this.#view === null || this.#known === 0) {
       if (this.#known === 0 && this.#isMoved) this.#keep({ first: 0, last: -1 }, [], 0, true);
       return null;
     }
     const room = Math.max(1, this.#want.last - this.#want.first);
-    // Whoever sees the end also sees what was added to it.
+    // If the end is on screen, rows that were added to it are, too.
     const isEnd = this.#want.last >= this.total;
     const last = isEnd ? this.#known : Math.min(this.#want.last, this.#known);
     const first = Math.max(0, isEnd ? Math.min(this.#want.first, last - room) : this.#want.first);

@@ -33,10 +33,10 @@ macro_rules! promise {
             a_gap_inside_an_append_is_refused,
             an_append_to_a_request_that_never_started_is_refused,
             a_request_id_is_used_once,
-            ids_are_compared_letter_by_letter,
-            appends_are_kept_in_the_order_in_which_they_are_made,
-            an_append_that_nobody_waits_for_is_kept,
-            nothing_is_kept_behind_a_lost_append,
+            ids_are_compared_exactly,
+            appends_are_stored_in_call_order,
+            an_append_whose_result_is_dropped_is_stored,
+            nothing_is_stored_after_a_lost_append,
             threads_that_append_at_once_lose_nothing,
         );
     };

@@ -1,4 +1,4 @@
-//! Promise 7: a request is appended to under its own lease, or under the next one by who takes it over.
+//! Promise 7: only the owner of a request appends to it, under its lease, until a take-over raises the epoch.
 
 use engine::event::{EventKind, RequestStatus};
 use engine::log::{AppendError, AppendMode, Lease};
@@ -9,7 +9,7 @@ use crate::writing::*;
 
 const NEXT: &str = "database.next-process";
 
-/// The owner and the epoch must both be the request's.
+/// An append must name the owner and the epoch of the request.
 pub fn appends_under_another_lease_are_refused<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -25,7 +25,7 @@ pub fn appends_under_another_lease_are_refused<S: Subject>() {
     request.increment(&record("s"), 0).unwrap();
 }
 
-/// The first event names the new lease, and its epoch is the next.
+/// The first event of a take-over names the new lease, with the next epoch.
 pub fn a_take_over_begins_with_its_event<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -43,13 +43,13 @@ pub fn a_take_over_begins_with_its_event<S: Subject>() {
     ] {
         let answer = wait(log.append("r", &lease, request.next(kinds), AppendMode::Committed));
         assert!(is_fenced(&answer, "r"), "{lease:?}: {answer:?}");
-        before.assert_unchanged("a take-over that is none");
+        before.assert_unchanged("an invalid take-over");
     }
     let events = request.next(vec![adopted(NEXT, 2), finished(RequestStatus::Aborted)]);
     wait(log.append("r", &lease(2), events, AppendMode::Committed)).unwrap();
 }
 
-/// The owner before writes nothing more, whatever number its events have, and the new owner does not learn of it.
+/// All appends of the previous owner are refused, whatever number their events have, without effect on the new owner.
 pub fn the_owner_before_writes_nothing_more<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -93,7 +93,7 @@ pub fn a_request_that_waits_is_taken_over_by_one<S: Subject>() {
     assert!(answers[1..].iter().all(|answer| is_fenced(answer, "r")), "{answers:?}");
 }
 
-/// Each owner is followed by the next, also by one that was it before.
+/// Owners can take over one after another, also an earlier owner again.
 pub fn owners_follow_each_other<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -110,7 +110,7 @@ pub fn owners_follow_each_other<S: Subject>() {
     assert_eq!(Lease::of(&log.own_events("r").unwrap()), Some(request.lease.clone()));
 }
 
-/// Events that name an owner give the request its lease also in the middle of a request that has ended.
+/// A request that has ended can be taken over, too.
 pub fn a_request_that_ended_is_taken_over<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

@@ -8,7 +8,7 @@ use crate::writing::*;
 /// How many threads append at the same time.
 const THREADS: usize = 6;
 
-/// An append is refused unless its first event is the next one, and names both numbers.
+/// An append whose first event is not the next one is refused, with both numbers.
 pub fn a_gap_between_appends_is_refused<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -58,7 +58,7 @@ pub fn an_append_to_a_request_that_never_started_is_refused<S: Subject>() {
     Request::begin(log, "unknown").finish();
 }
 
-/// An id belongs to one request for ever.
+/// An id belongs to one request forever.
 pub fn a_request_id_is_used_once<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -70,8 +70,8 @@ pub fn a_request_id_is_used_once<S: Subject>() {
     assert_eq!(kinds(log, "r"), ["request_started", "request_finished"]);
 }
 
-/// Ids are compared letter by letter, and none of their letters has a meaning.
-pub fn ids_are_compared_letter_by_letter<S: Subject>() {
+/// Ids are compared byte by byte, and no character has a special meaning.
+pub fn ids_are_compared_exactly<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let ids =
@@ -89,8 +89,8 @@ pub fn ids_are_compared_letter_by_letter<S: Subject>() {
     }
 }
 
-/// In every mode, and also if no result is awaited in between.
-pub fn appends_are_kept_in_the_order_in_which_they_are_made<S: Subject>() {
+/// Appends are stored in call order, in every mode, even if no result is awaited in between.
+pub fn appends_are_stored_in_call_order<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut request = Request::begin(log, "r");
@@ -110,7 +110,7 @@ pub fn appends_are_kept_in_the_order_in_which_they_are_made<S: Subject>() {
 }
 
 /// Dropping the receiver of a result does not undo the append.
-pub fn an_append_that_nobody_waits_for_is_kept<S: Subject>() {
+pub fn an_append_whose_result_is_dropped_is_stored<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let mut request = Request::begin(log, "r");
@@ -120,9 +120,9 @@ pub fn an_append_that_nobody_waits_for_is_kept<S: Subject>() {
     assert_eq!(seqs(log, "r"), [1, 2, 3, 4]);
 }
 
-/// A step boundary or evidence that cannot be kept is reported, at the latest to the next append that waits for its
-/// commit; nothing behind it is kept, and other requests go on.
-pub fn nothing_is_kept_behind_a_lost_append<S: Subject>() {
+/// A step boundary or evidence that cannot be stored is reported, at the latest to the next append that waits for its
+/// commit. No later append of the request is stored before that; other requests are not affected.
+pub fn nothing_is_stored_after_a_lost_append<S: Subject>() {
     for mode in [AppendMode::Boundary, AppendMode::Evidence] {
         let subject = S::create();
         let log = subject.log();
@@ -134,20 +134,20 @@ pub fn nothing_is_kept_behind_a_lost_append<S: Subject>() {
         other.append(vec![note("goes on")]).unwrap();
         let reported = match lost {
             Err(error) => error,
-            // This one would be the next, if what is lost were not before it.
-            Ok(()) => request.increment(&record("s"), 0).expect_err("something before it is lost"),
+            // This append has the next number, but follows the lost one.
+            Ok(()) => request.increment(&record("s"), 0).expect_err("an earlier append is lost"),
         };
         drop(behind);
         assert!(matches!(reported, AppendError::OutOfOrder { last: 1, .. }), "{mode:?}: {reported:?}");
         before.assert_unchanged("a lost append");
-        // Once it is reported, the request goes on where it was.
+        // After the report the request continues at its last stored event.
         request.append(vec![note("again")]).or_else(|_| request.append(vec![note("again")])).unwrap();
         assert_eq!(seqs(log, "r"), [1, 2]);
         assert_eq!(seqs(log, "other"), [1, 2]);
     }
 }
 
-/// Each thread has a request of its own.
+/// Each thread appends to its own request.
 pub fn threads_that_append_at_once_lose_nothing<S: Subject>() {
     let subject = S::create();
     std::thread::scope(|scope| {

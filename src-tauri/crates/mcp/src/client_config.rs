@@ -1,13 +1,13 @@
-//! What a person pastes into a client, and the skill that teaches an agent the order of the tools.
+//! The settings of clients, and the skill that teaches an agent the order of the tools.
 
 use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-/// The entries for the usual clients, each with the place where it belongs.
+/// The entries for common clients, each with the file it belongs to.
 ///
-/// `data` is the database, if it is not the one of the folder. `variables` have secrets, which the server hides in its
-/// answers if it has them: many clients pass on a few variables alone. Entries name them and never hold a value.
+/// `data` is the database, if it is not the folder's. `variables` contain secrets, which the server can hide only if it
+/// has them. Many clients pass only a few variables, so the entries name these, but never contain a value.
 pub fn client_config(program: &Path, folder: &Path, data: Option<&Path>, variables: &[String]) -> Value {
     let (program, folder) = (program.display().to_string(), folder.display().to_string());
     let mut words = vec!["mcp".to_owned(), "--dir".to_owned(), folder];
@@ -15,7 +15,7 @@ pub fn client_config(program: &Path, folder: &Path, data: Option<&Path>, variabl
     let line: Vec<String> = words.iter().map(|word| shell(word)).collect();
     let arguments = json!(words);
     let server = json!({ "command": program, "args": arguments });
-    // The clients replace these with the values that they have themselves.
+    // Clients replace these placeholders with their own values.
     let with = |mut server: Value, form: &dyn Fn(&str) -> String| {
         if !variables.is_empty() {
             let env: Map<String, Value> = variables.iter().map(|name| (name.clone(), form(name).into())).collect();
@@ -53,7 +53,7 @@ pub fn client_config(program: &Path, folder: &Path, data: Option<&Path>, variabl
                 json!(program)
             ),
         },
-        // Zed passes all of its own variables on, and would pass a placeholder on as it is.
+        // Zed passes all of its own variables, and would pass a placeholder literally.
         "zed": {
             "file": "settings.json",
             "entry": { "context_servers": { "flowglass": server } },
@@ -71,7 +71,7 @@ fn shell(word: &str) -> String {
     }
 }
 
-/// The skill, as a file that agents read.
+/// The skill file for agents.
 pub fn skill() -> &'static str {
     include_str!("skill.md")
 }

@@ -1,4 +1,4 @@
-//! `diff`: the differences of state between two instants of a request, or between two requests.
+//! The tool `diff`: the differences of state between two instants of a request, or between two requests.
 
 use runner::{Change, ComparedQuery, EndOfRequest, Json};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use crate::arguments::{Arguments, Refused, on};
 use crate::door::Door;
 use crate::shown::{IN_ROW, cut, name, shown, word};
 
-/// The number of differing blocks that are listed.
+/// How many differing blocks are listed.
 const BLOCKS: u32 = 40;
 
 pub(crate) fn diff(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
@@ -36,7 +36,7 @@ pub(crate) fn diff(door: &Door, mut arguments: Arguments, page: Page) -> Result<
     answer.sentence = match &with {
         None => format!("{count} differences of state in {}.", name(&request)),
         Some(other) => {
-            format!("{} beside {}: {differing} blocks and {count} places of state differ.", name(&request), name(other))
+            format!("{} and {}: {differing} blocks and {count} state paths differ.", name(&request), name(other))
         }
     };
     answer.total = Some(answer.rows.len() as u64);
@@ -89,8 +89,8 @@ fn row(request: &str, change: &Change, page: Page) -> Row {
     Row::new(text, json)
 }
 
-/// What two requests were asked and came to, and the blocks that differ. Returns the path of the first one, and how
-/// many there are.
+/// Adds the differences in input, output and status of two requests, and the blocks that differ. Returns the path of
+/// the first differing block, and how many differ.
 fn of_two(
     door: &Door,
     answer: &mut Answer,
@@ -143,7 +143,7 @@ fn of_two(
     Ok((head.first.map(|first| first.path), head.differing))
 }
 
-/// The first difference of two requests, for `why`.
+/// The first difference between two requests, for `why`.
 pub(crate) fn first_difference(door: &Door, left: &str, right: &str, page: Page) -> Result<Answer, Refused> {
     let query = ComparedQuery { offset: 0, limit: 0, all: false };
     let (head, _) = door.workspace.compare_once(left, right, query).map_err(on("with"))?;

@@ -1,4 +1,4 @@
-//! What every conversation pays: the list of tools and the skill, in tokens of four bytes.
+//! The size of the tool list and of answers, in tokens of four bytes, and the wording of errors.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use serde_json::{Value, json};
@@ -51,7 +51,7 @@ fn page(given: serde_json::Value) -> Page {
     Page::read(&mut Arguments::new(given.as_object().unwrap().clone())).unwrap()
 }
 
-/// A million rows are wanted, and the answer stays within its budget and says where it goes on.
+/// An answer of very many rows stays within its budget and names the next offset.
 #[test]
 fn an_answer_never_exceeds_its_budget() {
     for limit in [200, 1_500, 1_000_000] {
@@ -73,7 +73,7 @@ fn an_answer_never_exceeds_its_budget() {
     }
 }
 
-/// Nothing that one answer holds may be longer than the answer: a row, a sentence, a name, a call to go on with.
+/// No part of an answer may exceed the budget: a row, the sentence, a name, a next call.
 #[test]
 fn nothing_long_exceeds_a_budget() {
     let long = |count: usize| "\"x\u{1}".repeat(count);
@@ -98,9 +98,9 @@ fn nothing_long_exceeds_a_budget() {
     }
 }
 
-/// What hides a secret is longer than a short secret: also in a row that filled the answer to its last byte.
+/// The replacement of a secret may be longer than the secret, also in a row that fills the answer to its last byte.
 #[test]
-fn an_answer_keeps_to_its_budget_where_secrets_are_hidden() {
+fn an_answer_with_hidden_secrets_stays_within_its_budget() {
     fn hide(value: Value) -> Value {
         match value {
             Value::String(text) => json!(text.replace("s3cr3t!!", "[redacted: the variable TOKEN]")),

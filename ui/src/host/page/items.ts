@@ -1,4 +1,4 @@
-// The items of a page: who sees which of them as of any event, and each as it was then.
+// The items of an exported page: the items that an audience sees as of an event, in their form at that event.
 // `runner/src/workspace/moving/page/items.rs` writes them.
 import type { Audience, AudienceCounts, Item, ItemsQuery, StateView, ViewItem, ViewItems } from '../bindings';
 import type { Blocks } from './blocks';
@@ -7,16 +7,16 @@ import type { Values } from './values';
 
 type Shown = [from: number, until: number | null, audiences: number];
 type Form = [from: number, item: Omit<ViewItem, 'item'> & { item: Short }];
-/** An item without what follows from its block's row, its type and its event. */
+/** An item without the fields that follow from its block's row, its type and its event. */
 type Short = Omit<Item, 'id' | 'requestId' | 'provenance'> &
   Partial<Pick<Item, 'id' | 'requestId'>> & {
     provenance: Item['provenance'] | [row: number, blockName: string, phase: Item['provenance']['phase']];
-    /** That the rest of it follows from its block; and whether that has an input. */
+    /** Set if the other fields follow from its block: whether that has an input. */
     ofBlock?: boolean;
   };
 export type WrittenItem = { shown: unknown; forms: unknown; pieces?: unknown };
 
-/** In the order of their bits. */
+/** The audiences in the order of their bits. */
 const AUDIENCES: readonly Audience[] = ['all', 'client', 'history', 'trace'];
 const NONE: AudienceCounts = { all: 0, client: 0, history: 0, trace: 0 };
 
@@ -26,14 +26,14 @@ type About = {
   blocks: Blocks;
   /** The newest event. */
   last: number;
-  /** Whether later model calls leave out what the request said. */
+  /** Whether later model calls leave out the items of the request. */
   isLeftOut: boolean;
   stateAt: (seq: number) => Promise<StateView>;
 };
 
 export class PageItems {
   #shown: Shown[][] = [];
-  /** The items of the last instant that was asked for. */
+  /** The items at the last queried instant. */
   #kept: { at: number | null; audience: Audience; items: number[]; counts: AudienceCounts } | null = null;
 
   private constructor(
@@ -124,7 +124,7 @@ export class PageItems {
     return { ...form, item: { ...whole, provenance: from, ...made } as unknown as Item };
   }
 
-  /** A snapshot shows the state as of the instant, and says which step wrote it only while none has. */
+  /** A snapshot shows the state at the instant, without the step that wrote it unless no step has. */
   async #snapshot(shown: ViewItem, at: number): Promise<ViewItem> {
     const { rows } = this.about;
     const view = await this.about.stateAt(at);
@@ -139,7 +139,7 @@ export class PageItems {
   }
 }
 
-/** A scope shows a client what it exposes; what a block wrote there is not part of that. */
+/** Clients see only exposed values of a scope, so the written values of a `state_change` are removed. */
 function asSeen(shown: ViewItem, audience: Audience): ViewItem {
   if (!['client', 'history'].includes(audience) || shown.item.type !== 'state_change') return shown;
   const { delta: _, value: __, ...item } = shown.item as Item & { delta?: unknown; value?: unknown };
@@ -151,7 +151,7 @@ const withoutHistory = (shown: ViewItem): ViewItem => ({
   item: { ...shown.item, visibility: { ...shown.item.visibility, history: false } },
 });
 
-/** An item whose text still grew: the last part of its text, as long as it was. */
+/** Cuts the last text part of an item that was still growing to its length at the instant. */
 function cutTo(shown: ViewItem, bytes: number | undefined): ViewItem {
   const field = 'content' in shown.item ? 'content' : 'summary';
   const parts = (shown.item as Record<string, unknown>)[field];

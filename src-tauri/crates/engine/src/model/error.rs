@@ -1,7 +1,7 @@
-//! What a flow throws, as data.
+//! Errors of flows, as data.
 //!
 //! Errors of an author's code are not failures of the engine: they are recorded, shown with file
-//! and line, matched by class name, and handed to rescue blocks. Names, codes and messages follow
+//! and line, matched by class name, and passed to rescue blocks. Names, codes and messages follow
 //! the table in SEMANTICS §5.5.
 
 use serde::{Deserialize, Serialize};
@@ -15,13 +15,13 @@ pub struct FlowError {
     pub name: String,
     /// The message.
     pub message: String,
-    /// A stable code where the class has one, e.g. `validation_error`.
+    /// A stable code, if the class has one, e.g. `validation_error`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
-    /// Whether trying again can help.
+    /// Whether a retry may succeed.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub retryable: bool,
-    /// Anything structured that came with it.
+    /// Structured data of the error.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub details: Option<Value>,
     /// Class names along the prototype chain, nearest first; `when` of a rescue matches these.
@@ -39,7 +39,7 @@ pub struct FlowError {
     /// Its `name` property, if that differs from its class's name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub own_name: Option<String>,
-    /// The thrown object beyond these fields, as the script host describes it: with it a resume makes an equal one.
+    /// Other properties of the thrown object, as the script host describes them, so that a resume can recreate it.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub object: Option<Value>,
     /// The failures of the blocks of a `stepAny` or `race` that all failed.
@@ -48,7 +48,7 @@ pub struct FlowError {
     /// The script host's handle to the thrown object itself, so a rescue block gets that object.
     #[serde(skip)]
     pub handle: Option<u64>,
-    /// The HTTP status that the thrown object carries, where it has one.
+    /// The HTTP status of the thrown object, if it has one.
     #[serde(skip)]
     pub status: Option<u16>,
 }
@@ -64,15 +64,15 @@ pub struct Location {
     pub column: u32,
 }
 
-/// Longer thrown values are cut in the line of an error.
+/// How many characters of a thrown value an error message shows.
 const MAX_THROWN: usize = 200;
 
-/// Returns an error's message, and with it the value that was thrown if that was no error: its details hold that value
-/// alone.
+/// Returns an error's message. If the thrown value was not an error, adds that value, which is then the only entry of
+/// `details`.
 pub fn told(message: &str, details: Option<&Value>) -> String {
     let thrown = details.and_then(Value::as_object).filter(|fields| fields.len() == 1).and_then(|it| it.get("thrown"));
     let Some(thrown) = thrown else { return message.to_owned() };
-    // A thrown text is the message: what is a text here has no JSON form, like `undefined`.
+    // A thrown string is already the message, so a string here describes a value without JSON form, like `undefined`.
     let value = thrown.as_str().filter(|text| !text.is_empty()).map_or_else(|| thrown.to_string(), str::to_owned);
     let mut shown: String = value.chars().take(MAX_THROWN).collect();
     if shown.len() < value.len() {
@@ -92,7 +92,7 @@ impl FlowError {
         }
     }
 
-    /// A plain `Error`, the class where no other is documented.
+    /// A plain `Error`, for errors without a documented class.
     pub fn plain(message: impl Into<String>) -> Self {
         FlowError { classes: vec!["Error".to_owned()], ..FlowError::new("Error", message) }
     }
@@ -107,7 +107,7 @@ impl FlowError {
         }
     }
 
-    /// A committed record was changed by others more often than a block may run again. `attempts` counts its runs.
+    /// Other requests changed a record more often than the block may run again. `attempts` counts its runs.
     pub fn conflict(attempts: u32) -> Self {
         let mut details = Map::new();
         details.insert("attempts".to_owned(), attempts.into());
@@ -120,7 +120,7 @@ impl FlowError {
         }
     }
 
-    /// A block awaits a promise that nothing can settle any more.
+    /// A block awaits a promise that can never settle.
     pub fn never_settles(block: &str) -> Self {
         FlowError {
             code: Some("never_settles".to_owned()),
@@ -135,12 +135,12 @@ impl FlowError {
         }
     }
 
-    /// Returns the message, and with it the value that was thrown if that was no error.
+    /// Returns the message, with the thrown value if that was not an error.
     pub fn told(&self) -> String {
         told(&self.message, self.details.as_ref())
     }
 
-    /// Returns what items and hooks contain of it: `{ name, message, code?, details? }`.
+    /// Returns the part for items and hooks: `{ name, message, code?, details? }`.
     pub fn to_public_json(&self) -> Value {
         let mut json = Map::new();
         json.insert("name".to_owned(), self.name.as_str().into());
@@ -150,7 +150,7 @@ impl FlowError {
         Value::Object(json)
     }
 
-    /// Returns all of it as JSON for the script host, which finds what was thrown by the handles.
+    /// Returns all fields as JSON for the script host, which finds the thrown objects by the handles.
     pub fn to_host_json(&self) -> Value {
         let mut json = serde_json::to_value(self).unwrap_or_default();
         self.add_handles(&mut json);
@@ -166,7 +166,7 @@ impl FlowError {
         }
     }
 
-    /// The request was aborted while this was running.
+    /// The request was aborted while the code was running.
     pub fn aborted() -> Self {
         FlowError { code: Some("aborted".to_owned()), ..FlowError::new("AbortError", "The request was aborted") }
     }
@@ -182,13 +182,13 @@ impl FlowError {
         FlowError::new("SuspensionError", "Flow suspended")
     }
 
-    /// True for what [`suspended`](Self::suspended) makes.
+    /// True for an error from [`suspended`](Self::suspended).
     pub fn is_suspension(&self) -> bool {
         self.name == "SuspensionError" && self.handle.is_none() && self.message == "Flow suspended"
     }
 
-    /// Returns whether today's code does not fit the log, or an answer does not fit what was asked: the request is
-    /// parked, so that it can be resumed later.
+    /// Returns whether today's code does not match the log, or an answer does not match its question. Such an error
+    /// parks the request, so that it can be resumed later.
     pub fn parks_request(&self) -> bool {
         matches!(self.code.as_deref(), Some("replay_drift" | "resume_data"))
     }
@@ -203,7 +203,7 @@ impl FlowError {
         self.is_abort() || self.is_suspension() || self.parks_request() || self.name == "StorageError"
     }
 
-    /// Another process owns the request now; nothing more of it may run here.
+    /// Another process owns the request now, so this process must stop running it.
     pub fn taken_over(request: &str) -> Self {
         let message = format!(
             "request \"{request}\" was taken over by another process; nothing after the last stored step was kept"
@@ -211,17 +211,17 @@ impl FlowError {
         FlowError { code: Some("taken_over".to_owned()), ..FlowError::new("StorageError", message) }
     }
 
-    /// True for what [`taken_over`](Self::taken_over) makes.
+    /// True for an error from [`taken_over`](Self::taken_over).
     pub fn is_taken_over(&self) -> bool {
         self.code.as_deref() == Some("taken_over") && self.name == "StorageError"
     }
 
-    /// True for what [`storage`](Self::storage) makes.
+    /// True for an error from [`storage`](Self::storage).
     pub fn is_storage(&self) -> bool {
         self.code.as_deref() == Some("storage_error") && self.name == "StorageError" && self.handle.is_none()
     }
 
-    /// The storage could not take an event; nothing after it may run.
+    /// An event could not be stored, so nothing after it may run.
     pub fn storage(message: impl Into<String>) -> Self {
         FlowError { code: Some("storage_error".to_owned()), ..FlowError::new("StorageError", message) }
     }

@@ -3,13 +3,13 @@
 use reqwest::Url;
 use serde::Deserialize;
 
-/// One entry of `fetch.allow`: a host, with a port or without, or `*.` and a domain.
+/// One entry of `fetch.allow`: a host with or without a port, or `*.` and a domain.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "String")]
 pub(crate) struct AllowedHost {
     host: String,
     port: Option<u16>,
-    /// Whether the hosts below it are meant, and not the host itself.
+    /// Whether it allows only subdomains of the host.
     below: bool,
 }
 
@@ -18,7 +18,7 @@ impl TryFrom<String> for AllowedHost {
 
     fn try_from(entry: String) -> Result<Self, String> {
         let wrong =
-            || format!("\"{entry}\" is no host: write \"api.example.com\", \"localhost:8080\" or \"*.example.com\"");
+            || format!("\"{entry}\" is not a host: write \"api.example.com\", \"localhost:8080\" or \"*.example.com\"");
         let (below, rest) = entry.strip_prefix("*.").map_or((false, entry.as_str()), |rest| (true, rest));
         let (host, port) = match rest.rsplit_once(':') {
             Some((host, port)) if !rest.ends_with(']') => (host, Some(port.parse().map_err(|_| wrong())?)),

@@ -1,7 +1,7 @@
-//! The texts that the code of a definition can make: its literals and the parts of its templates, read from the syntax
-//! tree.
+//! The texts that the code of a definition can produce: its literals and the parts of its templates, read from the
+//! syntax tree.
 //!
-//! A text that the code only compares with, or names a property by, makes no value. Must not know what ran.
+//! Excludes texts that the code only compares with or uses as property names. Must not depend on a run.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::bundle::definition::{first_text, name_of, options_in};
 use crate::bundle::makers::{Made, is_write, is_write_to};
 use crate::bundle::parsed::parsed;
 
-/// Methods that only look for a text, or cut another one at it.
+/// Methods that only search for their argument, or split at it.
 const LOOKING: [&str; 10] =
     ["includes", "startsWith", "endsWith", "indexOf", "lastIndexOf", "split", "match", "search", "has", "get"];
 
@@ -27,16 +27,16 @@ const LOOKING: [&str; 10] =
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Literal {
     pub text: String,
-    /// Where it is in the file.
+    /// Its byte range in the file.
     pub at: Range<usize>,
-    /// Whether it is an option of the block and in no function, as a fixed prompt is.
+    /// Whether it is an option of the block outside any function, such as a fixed prompt.
     pub is_option: bool,
-    /// Whether it is inside the one expression that makes what was asked about.
+    /// Whether it is inside the only expression that produces the queried value.
     pub is_of_made: bool,
 }
 
-/// The texts that a definition can make, and those that it uses by the name of a constant or a function of the file.
-/// There are none if the definition reads what `made` names from a parameter of its functions: that is no text of code.
+/// The texts that a definition can produce, including those of constants and functions of the file that it uses.
+/// Empty if the definition reads the value that `made` names from a parameter of its functions.
 pub fn literals_in(
     text: &str,
     file: &str,
@@ -54,7 +54,7 @@ pub fn literals_in(
     found.unwrap_or_default()
 }
 
-/// The declarations of a file, and where names are used.
+/// The declarations of a file, and the uses of names.
 #[derive(Default)]
 struct Names {
     declared: HashMap<String, Span>,
@@ -82,7 +82,7 @@ impl Names {
     fn variables(&mut self, it: &VariableDeclaration<'_>) {
         for one in &it.declarations {
             let (BindingPattern::BindingIdentifier(name), Some(value)) = (&one.id, &one.init) else { continue };
-            // What a call makes of options or functions is another block.
+            // A call with options or functions creates another block.
             let is_made = match value.get_inner_expression() {
                 Expression::CallExpression(call) => call.arguments.iter().any(|argument| {
                     let given = argument.as_expression().map(Expression::get_inner_expression);
@@ -137,12 +137,12 @@ struct Literals<'m> {
     own: Span,
     reached: Vec<Span>,
     made: Option<Made<'m>>,
-    /// How many functions of the definition are around.
+    /// How many functions of the definition enclose the current node.
     functions: usize,
-    /// How many calls that write to a state are around: any, and those of the scope that was asked about.
+    /// How many state-writing calls enclose the current node: all, and those of the queried scope.
     writes: (usize, usize),
     parameters: HashSet<String>,
-    /// The expressions that make what was asked about, each with the name that it begins to read from.
+    /// The expressions that produce the queried value, each with the name from which it reads.
     makers: Vec<(Span, Option<String>)>,
     found: Vec<Literal>,
 }
@@ -179,7 +179,7 @@ impl<'m> Literals<'m> {
         self.found.push(Literal { text: text.to_owned(), at, is_option, is_of_made: false });
     }
 
-    /// Whether a property of this name would make what was asked about.
+    /// Whether a property of this name would produce the queried value.
     fn makes(&self, name: &str, span: Span) -> bool {
         let is_named = match self.made {
             Some(Made::Field(field)) => field == name && self.writes.0 == 0,
@@ -238,7 +238,7 @@ impl<'a> Visit<'a> for Literals<'_> {
     }
 
     fn visit_call_expression(&mut self, it: &CallExpression<'a>) {
-        // Another block that is defined inside of a chain, or in the same line.
+        // Another block, defined inside a chain or on the same line.
         let is_plain = matches!(it.callee.get_inner_expression(), Expression::Identifier(_));
         if is_plain && self.functions == 0 && self.is_own(it.span) {
             let named = options_in(it).find_map(name_of).or_else(|| first_text(it));
@@ -335,7 +335,7 @@ const all = chain("all").step(handler({ name: "inner", execute: () => ({ v: "ins
     }
 
     #[test]
-    fn the_texts_that_a_definition_can_make_are_those_that_it_does_not_only_compare_with() {
+    fn texts_that_are_only_compared_with_do_not_count() {
         let all = texts("pick", "const pick", None);
         let expected = [
             "Good day to you",
@@ -354,7 +354,7 @@ const all = chain("all").step(handler({ name: "inner", execute: () => ({ v: "ins
     }
 
     #[test]
-    fn a_field_that_is_read_from_a_parameter_is_no_text_of_the_code() {
+    fn a_field_read_from_a_parameter_is_not_a_text_of_the_code() {
         assert_eq!(texts("pick", "const pick", Some(Made::Field("tier"))), [""; 0]);
         let write = texts("pick", "const pick", Some(Made::Write { scope: "session", field: "tier" }));
         assert!(write.contains(&"=silver".to_owned()) && write.contains(&"high".to_owned()), "{write:?}");

@@ -1,8 +1,8 @@
-//! Texts of a project's files that a flow names: `contentFile` of a resource, the Markdown file of a prompt.
+//! Text files of a project that a flow names: `contentFile` of a resource, the Markdown file of a prompt.
 //!
-//! A flow has no file system, and the code that ran is kept without its folder. So the texts of files that a module of
-//! the workspace names, as plain texts in its source, become a part of the bundle. The module gets an import at its end
-//! of another that hands them to the SDK; imports come first wherever they stand, so no line moves.
+//! A flow has no file system, and the code that ran is stored without its folder. So files that a module of
+//! the workspace names by string literals become part of the bundle. An import is added at the end of the module. It
+//! loads another module that passes the texts to the SDK. Imports run first wherever they are, so no line moves.
 //!
 //! Must not read a file that an import could not.
 
@@ -15,9 +15,9 @@ use crate::bundle::nesting::names;
 use crate::bundle::project_files::{normal, read};
 use crate::bundle::{embedded, shown};
 
-/// The prefix of the modules' ids; the path of the module that names the texts follows.
+/// The prefix of the ids of these modules; the path of the module that names the texts follows.
 const PREFIX: &str = "flowglass-texts:";
-/// What a module says that reads texts. Others are left as they are.
+/// Words of modules that read texts. Modules without any of these are not changed.
 const WORDS: [&str; 12] = [
     "import.meta.url",
     "import.meta.dirname",
@@ -32,9 +32,9 @@ const WORDS: [&str; 12] = [
     "loadResourceTemplate",
     "resolveBaseDir",
 ];
-/// The largest number of files that one module gets; a folder with more is none of prompts.
+/// The maximum number of files for one module; a folder with more files is no folder of prompts.
 const MOST_FILES: usize = 500;
-/// How deep in a folder that a module names its texts may lie.
+/// How many levels of a named folder are searched for texts.
 const DEEPEST: usize = 3;
 
 /// Returns whether an id is that of such a module.
@@ -52,8 +52,8 @@ fn is_own(workspace: &Path, id: &str) -> bool {
     Path::new(id).starts_with(workspace) && !id.contains("/node_modules/") && !id.contains('?')
 }
 
-/// Says in a module of the workspace where it lies, which the runtime does not know of a bundle. The folder of the
-/// workspace is the root, so that the code is the same on every machine.
+/// Replaces `import.meta.url`, `dirname` and `filename` in a module of the workspace, because the runtime does not know
+/// the paths of bundled modules. The workspace's folder is the root, so that the code is the same on every machine.
 pub(crate) fn with_place(workspace: &Path, id: &str, text: String) -> String {
     if !text.contains("import.meta.") || !is_own(workspace, id) {
         return text;
@@ -70,7 +70,7 @@ pub(crate) fn with_place(workspace: &Path, id: &str, text: String) -> String {
     let places = [("url", url.as_str()), ("dirname", folder), ("filename", file.as_str())];
     let mut placed = String::with_capacity(text.len());
     let mut copied = 0;
-    // Only what stands in code, and not in a text or a comment.
+    // Only in code, not in strings or comments.
     names(&text, &mut |start, end| {
         if text.get(start..end) != Some("import") {
             return;
@@ -107,11 +107,11 @@ pub(crate) fn without_import(text: &str) -> &str {
     }
 }
 
-/// Returns the files that a module names, and the Markdown files beside them, which may be fragments of theirs.
+/// Returns the files that a module names, and the Markdown files next to them, which may be fragments of them.
 pub(crate) fn named_in(workspace: &Path, module: &Path, text: &str) -> BTreeSet<PathBuf> {
     let folder = module.parent().unwrap_or(workspace);
     let mut found = BTreeSet::new();
-    // A loader of its own folder is given the paths by other modules.
+    // A module that loads texts from its own folder gets their names from other modules.
     if text.contains("moduleDir") && folder != workspace {
         found.extend(markdown_in(folder, DEEPEST));
     }
@@ -157,7 +157,7 @@ fn markdown_in(folder: &Path, depth: usize) -> Vec<PathBuf> {
     found
 }
 
-/// The texts in quotes of a source that could be paths. Where a quote belongs to no text, what is found is no file.
+/// The quoted texts of a source that could be paths. Text between unrelated quotes may be found, but names no file.
 fn plain_texts(source: &str) -> impl Iterator<Item = &str> {
     const LONGEST: usize = 300;
     source
@@ -168,7 +168,7 @@ fn plain_texts(source: &str) -> impl Iterator<Item = &str> {
         })
 }
 
-/// The code that hands the texts over.
+/// The code that passes the texts to the SDK.
 pub(crate) fn code(
     workspace: &Path,
     module: &Path,

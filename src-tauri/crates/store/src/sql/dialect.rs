@@ -1,10 +1,10 @@
-//! What PostgreSQL writes differently from SQLite, in the statements and the schema of this crate.
+//! Translates the statements and the schema of this crate from SQLite to PostgreSQL.
 
-/// Words that are names here and reserved there.
+/// Names of this crate that are reserved words in PostgreSQL.
 const RESERVED: [&str; 1] = ["user"];
 
 /// A statement for PostgreSQL: `?1` becomes `$1`, a `?` without a number the next one, and reserved names are quoted.
-/// What is in quotes or a comment stays as it is.
+/// Quoted text and comments stay unchanged.
 pub(super) fn statement(sql: &str) -> String {
     let mut out = String::with_capacity(sql.len() + 16);
     let mut unnumbered = 0;
@@ -54,7 +54,7 @@ pub(super) fn statement(sql: &str) -> String {
     out
 }
 
-/// The tables for PostgreSQL, from those for SQLite. Texts compare by their bytes, as in SQLite.
+/// Translates the tables from SQLite to PostgreSQL. Texts compare by bytes, as in SQLite.
 pub(crate) fn schema(sql: &str) -> String {
     let lines = sql.lines().filter(|line| !line.trim_start().starts_with("--"));
     let sql = lines.collect::<Vec<_>>().join("\n");
@@ -62,7 +62,7 @@ pub(crate) fn schema(sql: &str) -> String {
         .replace("INTEGER PRIMARY KEY", "BIGINT PRIMARY KEY NUMBERED")
         .replace(" INTEGER", " BIGINT")
         .replace(" BLOB", " BYTEA")
-        // As they are asked for, see `read/run_order.rs`.
+        // In the same order as the queries in `read/run_order.rs`.
         .replace("(lower(coalesce(title, words)),", "(lower(coalesce(title, words)) NULLS FIRST,")
         .replace("(max(finished_at - started_at, 0),", "(max(finished_at - started_at, 0) NULLS FIRST,")
         .replace(" STRICT, WITHOUT ROWID;", ";")

@@ -1,9 +1,9 @@
-//! The attempts of a request that have begun and not ended, as the writer needs them when it takes up a request that
-//! this process has not written: after a crash, or from another process.
+//! Loads the open attempts of a request when the writer takes over a request that this process has not written: after a
+//! crash, or from another process.
 //!
-//! Read while the write lock is held, so it decodes no log: which attempts are open is read from the pages of spans,
-//! and only the events of those are looked at. Says the same as
-//! [`Attempts::load`](crate::row::attempts::Attempts::load) does of the newest event.
+//! This runs under the write lock, so it decodes no log: it reads the open attempts from the pages of spans,
+//! and only the events of those. Must return the same as
+//! [`Attempts::load`](crate::row::attempts::Attempts::load) for the newest event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<At
     let mut spans = Spans::default();
     spans::extend(connection, id, &mut spans)?;
     let mut attempts = Attempts::default();
-    // A call of a hook is no attempt: what it wrote is that of the block around it.
+    // A call of a hook is not an attempt: its writes belong to the block around it.
     for span in spans.unfinished().filter(|span| span.kind != BlockKind::Hook) {
         let path: Arc<str> = connection
             .prepare_cached("SELECT text FROM path WHERE n = ?1")?
@@ -42,7 +42,7 @@ pub(crate) fn load(connection: &Connection, request: i64, id: &str) -> Result<At
     Ok(attempts)
 }
 
-/// The first writes of an attempt that failed, before the event by which it goes on or is replaced.
+/// The first writes of a failed attempt, before the event by which it is resumed or replaced.
 pub(super) fn writes_of_failed(
     connection: &Connection,
     request: i64,
@@ -54,7 +54,7 @@ pub(super) fn writes_of_failed(
     Ok(first_writes(connection, request, failed, (&id, before))?.into_iter().collect())
 }
 
-/// The first write of an attempt to each scope of its request, since it last went on after an interruption.
+/// The first write of an attempt to each scope of its request, since its last resume.
 fn first_writes(
     connection: &Connection,
     request: i64,

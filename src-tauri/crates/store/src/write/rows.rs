@@ -15,8 +15,8 @@ use crate::write::writer_cache::CachedRequest;
 
 /// Inserts the row of a request, and of its session if that is new.
 ///
-/// A session belongs to the user of its first request; a request of another user is refused. An import may bring
-/// such a request, because the database that it comes from has it already.
+/// A session belongs to the user of its first request; a request of another user is refused. An import may contain
+/// such a request, because its database already has it.
 pub(crate) fn insert_request(
     connection: &Connection,
     id: &str,
@@ -41,7 +41,7 @@ pub(crate) fn insert_request(
     else {
         return Err(Error::Damaged(format!("request \"{id}\" does not begin with request_started")));
     };
-    // An import that has not finished may bring a request of this id.
+    // An unfinished import may contain a request with this id.
     let mut coming =
         connection.prepare_cached("SELECT 1 FROM removal WHERE kind = 'request' AND name = ?1 AND import <> ''")?;
     if coming.exists((id,))? {
@@ -167,7 +167,7 @@ pub(crate) fn update_title(connection: &Connection, request: &CachedRequest, kin
     Ok(())
 }
 
-/// Replaces the first words of a request's input by those of the input that a fork has instead.
+/// Replaces the first words of a request's input by those of the fork's edited input.
 fn set_words(connection: &Connection, request: i64, edit: &EventKind) -> Result<(), Error> {
     let words = input_words::of_request(edit);
     connection.prepare_cached("UPDATE request SET words = ?2 WHERE n = ?1")?.run((request, words))?;
@@ -227,7 +227,7 @@ pub(crate) fn copy_common_events(
     Ok((events as i64, added.iter().map(totals::items).sum()))
 }
 
-/// The title that was set last in a session, or before the fork in the sessions that it is a fork of.
+/// The title that was last set in a session or, before the fork, in the sessions from which it was forked.
 fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Error> {
     let mut statement = connection.prepare_cached(&format!(
         "{LINEAGE} SELECT e.body FROM lineage
@@ -237,7 +237,7 @@ fn title_of(connection: &Connection, session: &str) -> Result<Option<String>, Er
     ))?;
     let mut rows = statement.query((session,))?;
     while let Some(row) = rows.next()? {
-        // Not by `json_extract`: a large title is not in the body but in `payload`.
+        // Without `json_extract`, because a large title is in `payload`, not in the body.
         if let Some(EventKind::MetadataSet { metadata }) =
             body::event_if_readable(connection, "metadata_set", &body::lossy(row, 0)?)?
             && let Some(title) = metadata.get("title").and_then(|title| title.as_str())

@@ -1,8 +1,8 @@
-//! The recorded effects of a request, which a replay gets instead of real ones (ARCHITECTURE §5.8).
+//! The recorded effects of a request, which a replay uses instead of real ones (ARCHITECTURE §5.8).
 //!
 //! A replay looks up an effect by the block's path, its attempt, the kind and the ordinal. Asynchronous effects
-//! complete in recorded order, and one only when the request can make no other progress, so that concurrent blocks
-//! interleave as they did. The clock is that of the recording. Must never run a real effect: an effect that is not in
+//! complete in recorded order, each only when the request can make no other progress, so that concurrent blocks
+//! interleave as recorded. The clock is that of the recording. Must never run a real effect: an effect that is not in
 //! this log is the point at which the replay diverges.
 
 mod callers;
@@ -42,7 +42,7 @@ pub use missing::Missing;
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedEffect {
     pub(crate) seq: Seq,
-    /// When it settled: if a resume took it from the log, when it settled before that.
+    /// When it settled. If a resume reused it, the position of the original result.
     settled: Position,
     pub(crate) request: Option<AskedWith>,
     pub(crate) result: Value,
@@ -52,29 +52,29 @@ pub(crate) struct RecordedEffect {
 /// The effects of one attempt, by kind and ordinal.
 type Effects = HashMap<EffectKind, BTreeMap<u32, RecordedEffect>>;
 
-/// Returns the key under which [`SeenRecords`] has what a callback of a block saw: it stands in place of the path.
+/// Returns the key of a callback in [`SeenRecords`], where it replaces the block's path.
 pub fn callback_key(path: &str, callback: &str) -> Arc<str> {
     format!("{path}\u{0}{callback}").into()
 }
 
-/// Returns the key under which [`SeenRecords`] has what is there once a step is taken that a fork edited.
+/// Returns the key in [`SeenRecords`] of the records after a step whose output a fork edited.
 pub fn edit_key(path: &str) -> Arc<str> {
     callback_key(path, "")
 }
 
-/// The versions of durable records that blocks saw and others had written: by path and attempt.
+/// The durable records, written by other requests, that blocks read: by path and attempt.
 pub type SeenRecords = HashMap<(Arc<str>, u32), Vec<(ScopeKey, Record)>>;
 
-/// The effects of a recorded request, and how far a replay has come: its time, and what waits.
+/// The effects of a recorded request, and the state of its replay: its time, and its waiting futures.
 pub struct EffectLog {
     attempts: HashMap<Arc<str>, Vec<Effects>>,
     /// When callbacks returned: by path, attempt and name.
     returned: HashMap<(Arc<str>, usize, String), Position>,
-    /// The blocks whose functions called others, or `runOnce`: they may wait for several results at once.
+    /// The blocks whose functions called other blocks or `runOnce`, and so may wait for several results at once.
     callers: HashSet<Arc<str>>,
-    /// The records that others had written, as blocks saw them.
+    /// The records that other requests had written, as blocks read them.
     seen: RefCell<SeenRecords>,
-    /// What a fork keeps of other requests.
+    /// The parts of other requests that a fork reuses.
     kept_parts: KeptParts,
     /// When blocks started and ended.
     block_order: BlockOrder,
@@ -84,31 +84,31 @@ pub struct EffectLog {
     unawaited: HashSet<(Arc<str>, u32, EffectKind, u32)>,
     /// How often the request had been resumed when an attempt started; absent for 0.
     resume_counts: HashMap<(Arc<str>, u32), u32>,
-    /// The attempts at which a block's tries were counted from 0 again, because a resume ran a failed block again.
+    /// The attempts at which the count of a block's tries restarted at 0, because a resume ran a failed block again.
     rounds: HashSet<(Arc<str>, u32)>,
-    /// When attempts started that ran after a resume: its session may have gone on before.
+    /// When attempts started that ran after a resume, before which other requests of the session may have run.
     started: HashMap<(Arc<str>, u32), i64>,
-    /// What waits to become due.
+    /// The futures that wait to become due.
     turns: Turns,
     now: Arc<AtomicI64>,
     timers: Cell<Seq>,
-    /// The first effect that the replay asked for and the log does not have.
+    /// The first effect that the replay requested and that is not in the log.
     missing: RefCell<Option<Missing>>,
-    /// The items from before the tries that count.
+    /// Items of attempts before the ones that count.
     pub(crate) earlier_items: EarlierItems,
-    /// When the recorded events happened.
+    /// The times of the recorded events.
     event_times: EventTimes,
     /// The questions that the replay asked.
     questions: RefCell<Vec<ReplayedQuestion>>,
 }
 
 impl EffectLog {
-    /// Returns the part of another request in which a block ended, or a callback of it returned.
+    /// Returns the part of another request in which a block ended, or one of its callbacks returned.
     pub(crate) fn kept_part(&self, path: &Arc<str>, attempt: u32, callback: Option<&str>) -> Option<&KeptPart> {
         self.kept_parts.part(path, attempt, callback)
     }
 
-    /// Reads the effects of a log. `seen` are the records that others had written, as blocks saw them.
+    /// Reads the effects of a log. `seen` are the records that other requests had written, as blocks read them.
     pub fn new(events: &[Event], seen: SeenRecords) -> Rc<EffectLog> {
         let (counting, requests) = (ReplayOrder::read(events), Requests::of(events));
         let mut attempts: HashMap<Arc<str>, Vec<Effects>> = HashMap::new();
@@ -133,7 +133,7 @@ impl EffectLog {
             else {
                 continue;
             };
-            // The time of the real call, not of a resume that took it from the log.
+            // The time of the real call, not of a resume that reused it.
             let happened: &mut Position = return_times.entry((path, callback)).or_insert((event.at, event.seq));
             if !memoized {
                 *happened = (event.at, event.seq);
@@ -142,15 +142,15 @@ impl EffectLog {
                 returned.insert((path.clone(), nth, callback.clone()), *happened);
             }
         }
-        // The request of a memoized call is that of the original call: what a resume would have asked may differ.
+        // A memoized call keeps the request of the original call, because the resume's own request may differ.
         let mut kept: HashMap<(&Arc<str>, usize, EffectKind), u32> = HashMap::new();
         let mut first_asked: HashMap<(&Arc<str>, EffectKind, u32), Option<&AskedWith>> = HashMap::new();
-        // By the part of the request, counted by resumes: a conflict repeats effects within one part.
+        // With the part of the request (counted by resumes), because a conflict repeats effects within one part.
         let mut first_settled: HashMap<(&Arc<str>, EffectKind, u32), (u32, Position)> = HashMap::new();
         let (mut part, mut part_began) = (0, 0);
-        // By the block that called them: when called blocks ended that were tried once, in order.
+        // For each calling block, the ends of called blocks that were tried once, in order.
         let (mut called_ends, mut tries): (HashMap<&str, Vec<Seq>>, HashMap<&str, u32>) = Default::default();
-        // The blocks that asked a model something else when they were resumed, and took its answer all the same.
+        // The blocks whose model request changed on a resume, and which reused the recorded answer.
         let mut drifted: HashSet<&str> = HashSet::new();
         for event in events {
             match (&event.kind, event.path.as_deref()) {
@@ -175,8 +175,8 @@ impl EffectLog {
             first_asked.insert(asked, request);
             let mut settled = (event.at, event.seq);
             match first_settled.get(&asked) {
-                // A pause is waited for together with other results, and a block that was called after the result and
-                // that the resume kept is made where it was. Other effects settle where the resume took them.
+                // A pause, or a result before a called block that the resume reused, settles at its original position.
+                // Other effects settle where the resume reused them.
                 Some((before, first)) if *memoized && *before < part => {
                     let ends = called_ends.get(path.as_ref()).map(Vec::as_slice).unwrap_or_default();
                     let next = ends.get(ends.partition_point(|end| *end <= first.1));
@@ -244,7 +244,7 @@ impl EffectLog {
         self.now.load(Ordering::Relaxed)
     }
 
-    /// The same as it moves on, for who cannot hold this.
+    /// A shared handle to the time of the recording.
     pub fn clock(&self) -> Arc<AtomicI64> {
         self.now.clone()
     }
@@ -255,9 +255,9 @@ impl EffectLog {
         self.turns.wait((self.now().saturating_add_unsigned(ms), self.timers.get()))
     }
 
-    /// Completes the next effect or timer that something waits for. Returns whether there was one.
+    /// Completes the next awaited effect or timer. Returns whether there was one.
     pub fn advance(&self) -> bool {
-        // What has no position comes last, at no time of its own.
+        // Futures without a position come last and do not change the time.
         self.turns.next(|(at, _)| {
             if at != i64::MAX {
                 self.now.fetch_max(at, Ordering::Relaxed);
@@ -265,7 +265,7 @@ impl EffectLog {
         })
     }
 
-    /// Returns the first effect that was asked for and not found.
+    /// Returns the first requested effect that is not in the log.
     pub fn missing(&self) -> Option<Missing> {
         self.missing.borrow().clone()
     }
@@ -275,19 +275,19 @@ impl EffectLog {
         self.questions.borrow().clone()
     }
 
-    /// Notes a question. The recorded question that it repeats was asked by attempt `place`.
+    /// Records a question of the replay. Attempt `place` asked the same question in the recording.
     pub(crate) fn note_question(&self, path: &Arc<str>, place: u32, asked: &SuspensionRequest, is_answered: bool) {
         let (path, asking) = (path.clone(), asked.clone());
         self.questions.borrow_mut().push(ReplayedQuestion { path, place, asking, is_answered });
     }
 
-    /// Returns when the recorded run recorded an event of an attempt that makes an item, and gives the item its
-    /// recorded times; `None` if the log has no such event.
+    /// Returns the recorded time of an attempt's event that creates an item, and restores the item's recorded times.
+    /// `None` if the log has no such event.
     pub fn event_time(&self, path: Option<&Arc<str>>, attempt: u32, kind: &mut EventKind) -> Option<i64> {
         self.event_times.restore(path, attempt, kind)
     }
 
-    /// Returns the `id` and the `ts` of the next journal entry of an attempt; nothing if the log has none.
+    /// Returns the `id` and the `ts` of the next journal entry of an attempt; empty if the log has none.
     pub(crate) fn next_journal_entry(&self, path: &Arc<str>, attempt: u32) -> Map<String, Value> {
         self.event_times.next_journal_entry(path, attempt)
     }
@@ -314,7 +314,7 @@ impl EffectLog {
         }
     }
 
-    /// Waits until an attempt may end. Returns at once if no blocks of the request ran side by side.
+    /// Waits until an attempt may end. Returns at once if no blocks of the request ran in parallel.
     pub(crate) async fn wait_for_recorded_end(&self, path: &Arc<str>, attempt: u32) {
         if let Some(due) = self.block_order.end(path, attempt) {
             self.turns.wait(due).await;
@@ -326,7 +326,7 @@ impl EffectLog {
         self.resume_counts.get(&(path.clone(), attempt)).copied().unwrap_or(0)
     }
 
-    /// Returns whether a block's tries are counted from 0 again at an attempt.
+    /// Returns whether the count of a block's tries restarts at 0 at an attempt.
     pub(crate) fn begins_round(&self, path: &Arc<str>, attempt: u32) -> bool {
         !self.rounds.is_empty() && self.rounds.contains(&(path.clone(), attempt))
     }
@@ -347,12 +347,12 @@ impl EffectLog {
         self.turns.wait(effect.settled)
     }
 
-    /// Returns whether a function of a block called other blocks, or `runOnce`.
+    /// Returns whether a function of a block called other blocks or `runOnce`.
     pub(crate) fn calls_others(&self, path: &str) -> bool {
         self.callers.contains(path)
     }
 
-    /// Returns a future that completes when an attempt is due to end, or behind everything that the log has.
+    /// Returns a future that completes when an attempt is due to end; if it has no recorded end, after the whole log.
     pub(crate) fn wait_until_ended(&self, path: &Arc<str>, attempt: u32) -> LocalBoxFuture<'static, ()> {
         match self.block_order.end_of_called(path, attempt) {
             Some(due) => self.turns.wait(due),
@@ -360,7 +360,7 @@ impl EffectLog {
         }
     }
 
-    /// Returns a future that completes behind everything that the log has.
+    /// Returns a future that completes after the whole log.
     pub(crate) fn wait_behind_log(&self) -> LocalBoxFuture<'static, ()> {
         self.turns.wait_behind_log()
     }
@@ -370,7 +370,7 @@ impl EffectLog {
         self.turns.wait(position)
     }
 
-    /// Takes the records that others had written and an attempt saw; for resources when it first read them.
+    /// Takes the records of other requests that an attempt read; for resources at the first read.
     pub(crate) fn seen(
         &self,
         path: &Arc<str>,

@@ -1,7 +1,7 @@
 //! The names of fields that hold secrets. Case, `-` and `_` are ignored.
 
 /// The names, normalized. They apply to headers, query parameters, form fields and fields of JSON.
-/// SEMANTICS §14 repeats it.
+/// SEMANTICS §14 repeats this list.
 pub const NAMES: [&str; 37] = [
     "authorization",
     "proxyauthorization",
@@ -50,7 +50,7 @@ pub(super) fn plain(name: &str) -> String {
     name.chars().filter(|c| !matches!(c, '-' | '_')).flat_map(char::to_lowercase).collect()
 }
 
-/// Returns whether the end of a header's name says that it holds a secret: `X-Api-Key`, `X-Upload-Token`, …
+/// Returns whether a header's name ends like that of a secret: `X-Api-Key`, `X-Upload-Token`, …
 pub(super) fn ends_like_a_secret(header: &str) -> bool {
     let plain = plain(header);
     HEADER_ENDS.iter().any(|end| plain.ends_with(end))

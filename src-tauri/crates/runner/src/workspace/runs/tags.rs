@@ -1,4 +1,4 @@
-//! Tags, notes and titles that people add to requests and sessions. No log changes.
+//! Adds tags, notes and titles to requests and sessions. Changes no log.
 
 use store::{Annotating, Annotation, AnnotationKind, Subject};
 
@@ -9,29 +9,29 @@ use crate::core::notice::Notice;
 use crate::effects::outside::now_ms;
 use crate::views::{TagCount, Tags};
 
-/// What to change of the tags, the note and the title of a request or a session.
+/// Changes of the tags, the note and the title of a request or a session.
 #[derive(Clone, Debug, Default)]
 pub struct TagChanges {
     /// Tags to add (`true`) or to remove, in this order.
     pub tags: Vec<(bool, String)>,
-    /// Another note; an empty one removes it.
+    /// The new note; an empty one removes the note.
     pub note: Option<String>,
-    /// Another title; an empty one removes it.
+    /// The new title; an empty one removes the title.
     pub title: Option<String>,
-    /// Who changes it.
+    /// The author of the change.
     pub by: Option<String>,
 }
 
 impl TagChanges {
-    /// Whether nothing is to be changed.
+    /// Whether there is no change.
     pub fn is_empty(&self) -> bool {
         self.tags.is_empty() && self.note.is_none() && self.title.is_none()
     }
 
-    /// As annotations, or what is wrong with them.
+    /// Converts the changes to annotations, or returns the first error.
     fn annotations(&self) -> Result<Vec<Annotation>, Fault> {
         if let Some((_, tag)) = self.tags.iter().find(|(is_added, tag)| *is_added && tag.starts_with(['+', '-'])) {
-            let what = format!("a tag begins with another letter than + or - (got {tag:?})");
+            let what = format!("a tag must not begin with + or - (got {tag:?})");
             let details = vec![Detail { path: "+".to_owned(), message: what.clone() }];
             return Err(Fault::Invalid { message: what, details });
         }
@@ -55,8 +55,8 @@ impl TagChanges {
     }
 }
 
-/// What is wrong with an annotation that a person makes. Titles are read beside others, so like tags they must not turn
-/// the text around them; those of older databases may.
+/// Checks an annotation that a person adds. A title is shown next to other text, so like a tag it must not change the
+/// direction of that text; titles of older databases may.
 fn check(annotation: &Annotation) -> Result<(), String> {
     annotation.check()?;
     match annotation.value.chars().find(|one| annotation.kind == AnnotationKind::Title && turns_text(*one)) {
@@ -82,7 +82,7 @@ impl Workspace {
         Ok(Tags::new(subject, id, found))
     }
 
-    /// Changes the tags, the note or the title of a request or a session. Logs stay as they are.
+    /// Changes the tags, the note or the title of a request or a session. Does not change logs.
     pub fn tag(&self, subject: Subject, id: &str, changes: &TagChanges) -> Result<Tags, Fault> {
         let annotations = changes.annotations()?;
         if annotations.is_empty() {
@@ -102,7 +102,7 @@ impl Workspace {
         }
     }
 
-    /// As [`tag`](Self::tag) of several requests; answers how many there were. Those that are gone are left out.
+    /// [`tag`](Self::tag) for several requests. Skips deleted ones, and returns how many were changed.
     pub fn tag_all(&self, requests: &[String], changes: &TagChanges) -> Result<u32, Fault> {
         let mut changed = 0;
         for request in requests {
