@@ -148,12 +148,7 @@ impl RunFilter {
         !self.terms.iter().any(asks)
     }
 
-    /// Whether costs are needed to find the requests.
-    pub(super) fn needs_cost(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.condition, RunCondition::Cost(..)))
-    }
-
-    /// The condition, for a request with the alias `r` and its cost with the alias `c`. Adds what is bound to `values`.
+    /// The condition, for a request with the alias `r`. Adds what is bound to `values`.
     pub(super) fn sql(&self, values: &mut Vec<Value>) -> String {
         if self.terms.is_empty() {
             return "TRUE".to_owned();
@@ -204,7 +199,7 @@ impl RunFilter {
                 format!("{} {} {}", own_tokens(), compare.sql(), bind((*tokens).into()))
             }
             RunCondition::Cost(compare, usd) => {
-                format!("c.trillionths {} {}", compare.sql(), bind((usd * TRILLIONTHS).round().into()))
+                format!("{} {} {}", self.cost(), compare.sql(), bind((usd * TRILLIONTHS).round().into()))
             }
             RunCondition::Since(at) => format!("r.started_at >= {}", bind((*at).into())),
             RunCondition::Until(at) => format!("r.started_at < {}", bind((*at).into())),
@@ -228,17 +223,19 @@ impl RunFilter {
         }
     }
 
-    /// The table `cost`: what the model calls cost that each request paid for itself, where they have prices.
-    pub(super) fn cost_table(&self) -> String {
-        let rows: Vec<String> = self.prices.iter().map(price_row).collect();
-        let prices = if rows.is_empty() { "SELECT 0, 0, 0, 0 WHERE FALSE".to_owned() } else { values(&rows) };
-        let own = Payer::Own.number();
+    /// What the model calls cost that the request `r` paid for itself, in [trillionths](TRILLIONTHS) of a US dollar, as
+    /// SQL: NULL without a price. A subquery for each request is quicker than a join with a table of all costs, and a
+    /// page in another order computes the costs of its own requests only.
+    pub(super) fn cost(&self) -> String {
+        let mut prices: Vec<&ModelPrice> = self.prices.iter().collect();
+        if prices.is_empty() {
+            return "CAST(NULL AS double precision)".to_owned();
+        }
+        prices.sort_by_key(|price| price.model);
+        let (cost, own) = (cost_of_calls(&prices), Payer::Own.number());
         format!(
-            "WITH price (model, input, cached, output) AS MATERIALIZED ({prices}),
-             cost (request, trillionths) AS MATERIALIZED (
-                 SELECT u.request, sum((u.input - u.cached) * p.input + u.cached * p.cached + u.output * p.output)
-                 FROM model_usage u JOIN price p ON p.model = u.model
-                 WHERE u.counted > 0 AND u.paid_by = {own} GROUP BY u.request)"
+            "(SELECT sum({cost}) FROM model_usage u
+             WHERE u.request = r.n AND u.counted > 0 AND u.paid_by = {own})"
         )
     }
 }
@@ -253,14 +250,27 @@ pub(super) fn own_tokens() -> String {
     )
 }
 
-fn values(rows: &[String]) -> String {
-    format!("VALUES {}", rows.join(", "))
-}
-
-fn price_row(price: &ModelPrice) -> String {
-    // Settings refuse what is not finite; here it would be no SQL.
-    let number = |value: f64| if value.is_finite() { format!("{value:e}") } else { "0".to_owned() };
-    format!("({}, {}, {}, {})", price.model, number(price.input), number(price.cached), number(price.output))
+/// What the calls in the row `u` of `model_usage` cost, by prices in the order of their models; NULL if their model has
+/// no price. The prices are searched by halves, because there may be many.
+fn cost_of_calls(prices: &[&ModelPrice]) -> String {
+    match prices {
+        [] => "NULL".to_owned(),
+        [price] => {
+            // Settings refuse what is not finite; here it would be no SQL.
+            let number = |value: f64| if value.is_finite() { format!("{value:e}") } else { "0".to_owned() };
+            let (input, cached, output) = (number(price.input), number(price.cached), number(price.output));
+            format!(
+                "CASE u.model WHEN {} THEN (u.input - u.cached) * {input} + u.cached * {cached} + u.output * {output}
+                 END",
+                price.model
+            )
+        }
+        prices => {
+            let (below, above) = prices.split_at(prices.len() / 2);
+            let (first, below, rest) = (above[0].model, cost_of_calls(below), cost_of_calls(above));
+            format!("CASE WHEN u.model < {first} THEN {below} ELSE {rest} END")
+        }
+    }
 }
 
 /// A column has this name, in which `*` stands for anything.
@@ -279,4 +289,46 @@ pub(crate) fn add_function(connection: &Connection) -> rusqlite::Result<()> {
         let needle = context.get_or_create_aux(0, |text| text.as_str().map(Needle::new))?;
         Ok(context.get_raw(1).as_str_or_null()?.is_some_and(|value| needle.is_in(value)))
     })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::*;
+    use crate::sql::Connection;
+
+    /// The cost of a request that was told ten tokens and said one in a call of each of these models, in trillionths.
+    fn cost_of(models: &[i64], priced: &[i64]) -> Option<f64> {
+        let connection = Connection::temporary().unwrap();
+        connection
+            .execute_batch(
+                "CREATE TABLE request (n INTEGER); INSERT INTO request VALUES (1);
+                 CREATE TABLE model_usage (request, model, paid_by, counted, input, cached, output)",
+            )
+            .unwrap();
+        for model in models {
+            connection
+                .execute("INSERT INTO model_usage VALUES (1, ?1, 0, 1, 10, 0, 1), (1, ?1, 1, 1, 999, 0, 0)", (*model,))
+                .unwrap();
+        }
+        // A token of the model n costs n, and one that it says a thousand times as much.
+        let price = |model: &i64| ModelPrice {
+            model: *model,
+            input: *model as f64,
+            cached: 0.0,
+            output: *model as f64 * 1_000.0,
+        };
+        let filter = RunFilter { prices: priced.iter().map(price).collect(), ..RunFilter::default() };
+        connection.query_row(&format!("SELECT {} FROM request r", filter.cost()), (), |row| row.get(0)).unwrap()
+    }
+
+    #[test]
+    fn each_model_has_its_own_price() {
+        assert_eq!(cost_of(&[3], &[1, 2, 3, 4, 5]), Some(3_030.0));
+        assert_eq!(cost_of(&[1, 2, 3, 4, 5], &[5, 3, 1, 2, 4]), Some(15.0 * 1_010.0), "in whichever order");
+        assert_eq!(cost_of(&[1, 9], &[1, 2]), Some(1_010.0), "a model without a price");
+        assert_eq!(cost_of(&[9], &[1, 2]), None);
+        assert_eq!(cost_of(&[], &[1, 2]), None);
+        assert_eq!(cost_of(&[1], &[]), None);
+    }
 }

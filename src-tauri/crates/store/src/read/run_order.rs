@@ -3,7 +3,7 @@
 //! Every order but those by tokens, by cost, by tags and by origin is that of an index, so a page of a list costs what
 //! it shows.
 
-use crate::read::run_filter::own_tokens;
+use crate::read::run_filter::{RunFilter, own_tokens};
 use crate::read::session_order::SessionOrder;
 
 /// By what runs are ordered.
@@ -37,11 +37,6 @@ pub enum RunOrder {
 }
 
 impl RunOrder {
-    /// Whether costs are needed.
-    pub(super) fn needs_cost(self) -> bool {
-        self == RunOrder::Cost
-    }
-
     /// Where the requests `r` are read from, with the condition that joins them. Sessions come first if they give the
     /// order: SQLite keeps the order of a CROSS JOIN, and so walks the index of their ids.
     pub(super) fn tables(self) -> (&'static str, &'static str) {
@@ -51,9 +46,9 @@ impl RunOrder {
         }
     }
 
-    /// The terms of ORDER BY, for a request with the alias `r` and its cost with the alias `c`. What is equal comes
+    /// The terms of ORDER BY, for a request with the alias `r` and costs by the prices of a filter. What is equal comes
     /// newest first if the order is that of a text and not turned round.
-    pub(super) fn sql(self, is_descending: bool, of_session: Option<SessionOrder>) -> String {
+    pub(super) fn sql(self, is_descending: bool, of_session: Option<SessionOrder>, filter: &RunFilter) -> String {
         let (way, back) = if is_descending { ("DESC", "ASC") } else { ("ASC", "DESC") };
         // Requests without such a value count as the lowest, in either database.
         let nulls = if is_descending { "NULLS LAST" } else { "NULLS FIRST" };
@@ -63,7 +58,7 @@ impl RunOrder {
             RunOrder::Started => SessionOrder::Started.sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
             RunOrder::Tokens => format!("{} {way}, r.n {way}", own_tokens()),
-            RunOrder::Cost => format!("c.trillionths {way} {nulls}, r.n {way}"),
+            RunOrder::Cost => format!("{} {way} {nulls}, r.n {way}", filter.cost()),
             RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Title => {

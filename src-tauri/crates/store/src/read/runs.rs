@@ -111,9 +111,8 @@ impl Store {
         self.read(|connection| {
             let mut values = Vec::new();
             let condition = filter.sql(&mut values);
-            let (with, join) = cost(filter, filter.needs_cost());
             let listed = listed(hides(connection, filter)?);
-            let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {condition} AND {listed}");
+            let sql = format!("SELECT count(*) FROM request r WHERE {condition} AND {listed}");
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
         })
@@ -127,8 +126,7 @@ impl Store {
             }
             let mut values = Vec::new();
             let condition = filter.sql(&mut values);
-            let (with, join) = cost(filter, filter.needs_cost());
-            let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {AMONG_SAMPLES} AND {condition}");
+            let sql = format!("SELECT count(*) FROM request r WHERE {AMONG_SAMPLES} AND {condition}");
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
         })
@@ -214,32 +212,23 @@ fn listed(hides_samples: bool) -> String {
 fn by_day(filter: &RunFilter, hides_samples: bool) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
-    let priced = !filter.prices.is_empty();
-    let (with, join) = cost(filter, priced || filter.needs_cost());
-    let cost = if priced { "c.trillionths" } else { "CAST(NULL AS double precision)" };
-    let tokens = own_tokens();
+    let (tokens, cost) = (own_tokens(), filter.cost());
     let left_out = if hides_samples { format!("CASE WHEN {IS_SAMPLE} THEN 1 ELSE 0 END") } else { "0".to_owned() };
     // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
     // towards 0, so times before 1970 are moved above it first.
     let sql = format!(
-        "{with}
-         SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
+        "SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
              sum(tokens), sum(trillionths), sum(samples)
          FROM (SELECT quarter, sum(1 - sampled) AS runs, sum(failed * (1 - sampled)) AS failed, sum(tokens) AS tokens,
              sum(trillionths) AS trillionths, sum(sampled) AS samples
              FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter,
                  CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END AS failed,
                  {tokens} AS tokens, {cost} AS trillionths, {left_out} AS sampled
-                 FROM request r {join} WHERE {condition}) AS one
+                 FROM request r WHERE {condition}) AS one
              GROUP BY quarter) AS quarters
          GROUP BY day ORDER BY min(quarter)"
     );
     (sql, values)
-}
-
-/// The table of costs, and how it is joined, if it is needed.
-fn cost(filter: &RunFilter, is_needed: bool) -> (String, &'static str) {
-    if is_needed { (filter.cost_table(), "LEFT JOIN cost c ON c.request = r.n") } else { (String::new(), "") }
 }
 
 /// The order of the session that a query asks for.
@@ -252,16 +241,15 @@ fn statement(query: &RunQuery, of_session: Option<SessionOrder>, hides_samples: 
     let RunQuery { filter, order, is_descending, limit, offset } = query;
     let mut values = Vec::new();
     let condition = filter.sql(&mut values);
-    let (with, join) = cost(filter, filter.needs_cost() || order.needs_cost());
     let (listed, (tables, joined)) = (listed(hides_samples), order.tables());
-    let order = order.sql(*is_descending, of_session);
+    let order = order.sql(*is_descending, of_session, filter);
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
     // Bound, so that a page further down is the same statement.
     values.extend([Value::from(limit), Value::from(offset)]);
     let (last, at) = (values.len(), values.len() - 1);
     let sql = format!(
-        "{with} SELECT r.n FROM {tables} {join} WHERE {joined} AND ({condition}) AND {listed} ORDER BY {order}
+        "SELECT r.n FROM {tables} WHERE {joined} AND ({condition}) AND {listed} ORDER BY {order}
              LIMIT ?{at} OFFSET ?{last}"
     );
     (sql, values)
@@ -288,7 +276,7 @@ mod tests {
     use engine::event::RequestStatus;
 
     use super::*;
-    use crate::read::run_filter::{RunCondition, RunTerm};
+    use crate::read::run_filter::{Comparison, ModelPrice, RunCondition, RunTerm};
 
     fn plan(query: &RunQuery) -> Vec<String> {
         plan_beside(query, false)
@@ -345,6 +333,28 @@ mod tests {
             };
             let steps = plan(&RunQuery { filter, is_descending: true, limit: Some(50), ..RunQuery::default() });
             assert!(steps.iter().any(|step| step.contains(index)), "{condition:?}: {steps:?}");
+        }
+    }
+
+    /// The cost of a request is read from its own rows, and a page that an index orders reads no other costs.
+    #[test]
+    fn costs_are_read_by_request() {
+        let price = |model| ModelPrice { model, input: 1.0, cached: 1.0, output: 1.0 };
+        let (prices, condition) = (vec![price(1), price(2)], RunCondition::Cost(Comparison::Above, 1.0));
+        let terms = vec![RunTerm { is_negated: false, condition }];
+        let query = |terms, order| RunQuery {
+            filter: RunFilter { terms, prices: prices.clone(), ..RunFilter::default() },
+            order,
+            is_descending: true,
+            limit: Some(50),
+            ..RunQuery::default()
+        };
+        for query in [query(Vec::new(), RunOrder::Cost), query(terms, RunOrder::Begun)] {
+            let steps = plan(&query);
+            let has = |part: &str| steps.iter().any(|step| step.contains(part));
+            assert!(has("SEARCH u USING PRIMARY KEY (request=?)"), "{steps:?}");
+            assert!(has("SCAN r USING COVERING INDEX") && !has("AUTOMATIC") && !has("MATERIALIZE"), "{steps:?}");
+            assert_eq!(has("TEMP B-TREE"), query.order == RunOrder::Cost, "{steps:?}");
         }
     }
 
