@@ -42,7 +42,7 @@ pub(crate) use why::why;
 use std::collections::HashSet;
 use std::fmt::Write as _;
 
-use runner::{DispatchEnd, EventRow, FlowRow, Json, RunRow, SessionRow, SourceView, Stats};
+use runner::{DispatchEnd, EventRow, FlowRow, Json, RunRow, SessionRow, SourceView, Stats, local_instant};
 use serde_json::Value;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
@@ -142,21 +142,6 @@ fn duration(ms: Option<i64>) -> String {
     }
 }
 
-/// `2026-11-21 02:03:04` in UTC, from the civil-from-days algorithm.
-fn time(ms: i64) -> String {
-    let (days, rest) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000) / 1_000);
-    let shifted = days + 719_468;
-    let era = shifted.div_euclid(146_097);
-    let of_era = shifted.rem_euclid(146_097);
-    let year_of_era = (of_era - of_era / 1_460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted_month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * shifted_month + 2) / 5 + 1;
-    let month = if shifted_month < 10 { shifted_month + 3 } else { shifted_month - 9 };
-    let year = year_of_era + era * 400 + i64::from(month <= 2);
-    format!("{year}-{month:02}-{day:02} {:02}:{:02}:{:02}", rest / 3_600, rest / 60 % 60, rest % 60)
-}
-
 pub(crate) fn flows(flows: &[FlowRow]) -> String {
     if flows.is_empty() {
         return "no flows: put a .ts file with `export default defineFlow({ … })` into this folder\n".to_owned();
@@ -238,12 +223,12 @@ pub(crate) fn sessions(sessions: &[SessionRow]) -> String {
                 s.last_status.as_str().to_owned(),
                 s.requests.to_string(),
                 s.items.to_string(),
-                time(s.updated_at),
+                local_instant(s.updated_at),
                 s.title.clone().unwrap_or_default(),
             ]
         })
         .collect();
-    table(&["SESSION", "FLOW", "USER", "STATUS", "REQUESTS", "ITEMS", "UPDATED (UTC)", "TITLE"], &rows)
+    table(&["SESSION", "FLOW", "USER", "STATUS", "REQUESTS", "ITEMS", "UPDATED", "TITLE"], &rows)
 }
 
 pub(crate) fn requests(runs: &[RunRow]) -> String {
@@ -257,7 +242,7 @@ pub(crate) fn requests(runs: &[RunRow]) -> String {
                 format!("{}.{}", r.flow, r.action),
                 r.status.as_str().to_owned(),
                 duration(r.duration_ms),
-                time(r.started_at),
+                local_instant(r.started_at),
                 r.totals.as_ref().map(totals).unwrap_or_default(),
                 run.tags.join(" "),
                 cut(crate::run_list::subject(run)),
@@ -271,7 +256,7 @@ pub(crate) fn requests(runs: &[RunRow]) -> String {
         "ACTION",
         "STATUS",
         "TOOK",
-        "STARTED (UTC)",
+        "STARTED",
         "TOTALS",
         "TAGS",
         "TITLE OR INPUT",

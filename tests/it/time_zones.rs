@@ -244,3 +244,26 @@ export default defineFlow({ kind: "spaces", actions: { all: { block: handler({ n
     let ran = Place::with_flow(FLOW).get("run spaces all --user ada");
     assert_eq!(ran["output"], json!(["12:00 PM", "12:00:00 PM", "12:00 PM", true, true]), "{ran:#}");
 }
+
+/// A list showed UTC, and a filter reads times without an offset as local ones.
+#[test]
+fn a_list_shows_times_as_a_filter_reads_them() {
+    let mut place = Place::with_flow(FLOW);
+    place.get("run zones all --user ada --request r");
+    for (zone, offset) in [("Asia/Kolkata", "+05:30"), ("UTC", "+00:00"), ("XYZ3", "-03:00")] {
+        place = place.variable("TZ", zone);
+        let shown = |list: &str| place.run(&[list]).stdout;
+        let listed = shown("requests");
+        let started = listed.split("  ").map(str::trim).find(|cell| cell.ends_with(offset)).expect("a time");
+        let found = |term: &str, time: &str| {
+            let filter = format!("{term}:\"{time}\"");
+            place.run(&["requests", "--json", "--filter", &filter]).json().as_array().map(Vec::len)
+        };
+        let local = started.strip_suffix(offset).expect("an offset");
+        for time in [started, local] {
+            assert_eq!((found("since", time), found("until", time)), (Some(1), Some(0)), "{zone}: {time}");
+        }
+        let sessions = shown("sessions");
+        assert!(sessions.contains(offset) && !sessions.contains("UTC"), "{sessions}");
+    }
+}

@@ -4,11 +4,11 @@ use std::fmt::Write as _;
 
 use engine::event::BlockKind;
 use engine::views::blocks::BlockStatus;
-use runner::{BlockDetail, EffectRow, KeptBy};
+use runner::{BlockDetail, EffectRow, KeptBy, local_instant};
 use serde_json::{Value, json};
 
 use super::timeline::status;
-use super::{cut, duration, items, plain, short, state, suspensions, table, time};
+use super::{cut, duration, items, plain, short, state, suspensions, table};
 
 /// Everything about a block; parts that it does not have are left out.
 pub(crate) fn block(block: &BlockDetail) -> String {
@@ -52,8 +52,8 @@ pub(crate) fn block(block: &BlockDetail) -> String {
     part("Items", !block.items.is_empty(), &|| items(&block.items));
     part("Console", !block.logs.is_empty(), &|| {
         let rows: Vec<_> =
-            block.logs.iter().map(|line| vec![time(line.at), line.level.clone(), cut(&line.text)]).collect();
-        table(&["AT (UTC)", "LEVEL", "TEXT"], &rows)
+            block.logs.iter().map(|line| vec![local_instant(line.at), line.level.clone(), cut(&line.text)]).collect();
+        table(&["AT", "LEVEL", "TEXT"], &rows)
     });
     text
 }

@@ -1,8 +1,8 @@
 //! What was found in logs, for people: who wrote a value, and where a text stands.
 
-use runner::{HitRow, Json, WriteRow};
+use runner::{HitRow, Json, WriteRow, local_instant};
 
-use super::{cut, short, table, time};
+use super::{cut, short, table};
 
 /// One write a line: what the value was, and what it became.
 pub(crate) fn writes(writes: &[WriteRow]) -> String {
@@ -15,14 +15,14 @@ pub(crate) fn writes(writes: &[WriteRow]) -> String {
         .map(|write| {
             vec![
                 write.seq.to_string(),
-                time(write.at),
+                local_instant(write.at),
                 write.by.clone().unwrap_or_else(|| no_block(write).to_owned()),
                 write.operation.clone(),
                 format!("{} → {}", value(&write.old), value(&write.new)),
             ]
         })
         .collect();
-    table(&["SEQ", "AT (UTC)", "BY", "OPERATION", "VALUE"], &rows)
+    table(&["SEQ", "AT", "BY", "OPERATION", "VALUE"], &rows)
 }
 
 /// The writer of what a fork was begun with.

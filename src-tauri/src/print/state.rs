@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use engine::identity::{InstanceId, StateOwner};
 use engine::views::diff::DifferenceKind;
 use engine::views::flow_state::is_execution;
-use runner::{Change, CheckpointRow, Json, StateView};
+use runner::{Change, CheckpointRow, Json, StateView, local_instant};
 use serde_json::Value;
 
 use super::agent::agent;
 use super::findings::FORK_EDIT;
-use super::{counted, cut, short, table, time};
+use super::{counted, cut, short, table};
 
 /// As many differences are listed; the others are counted.
 const MOST_CHANGES: usize = 500;
@@ -23,14 +23,14 @@ pub(crate) fn journal(entries: &[Json]) -> String {
             let word = |key: &str| entry[key].as_str().unwrap_or_default();
             let tags: Vec<&str> = entry["tags"].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
             vec![
-                time(entry["ts"].as_i64().unwrap_or_default()),
+                local_instant(entry["ts"].as_i64().unwrap_or_default()),
                 word("source").to_owned(),
                 tags.join(" "),
                 cut(word("text")),
             ]
         })
         .collect();
-    table(&["NOTED (UTC)", "SOURCE", "TAGS", "TEXT"], &rows)
+    table(&["NOTED", "SOURCE", "TAGS", "TEXT"], &rows)
 }
 
 pub(crate) fn checkpoints(checkpoints: &[CheckpointRow]) -> String {

@@ -21,7 +21,7 @@ pub use catalogue::fatal_signals::record_fatal_signals;
 pub use catalogue::trust::Consent;
 pub use core::config::Durability;
 pub use core::fault::{Detail, Fault};
-pub use core::instants::past_instant;
+pub use core::instants::{local_instant, past_instant};
 pub use core::loopback::{LoopbackServer, is_local};
 pub use core::notice::Notice;
 pub use core::ordinary_files::read_given as read_text;

@@ -18,9 +18,9 @@ pub(super) const REMOVES: char = '\u{2212}';
   flowglass requests --filter 'flow:cart -tag:seen dur>1s \"out of stock\"'
 Fields of a filter: status flow action user project session tag dur tokens cost since until is:fork is:retry is:mock
 is:trace is:sample. Samples of experiments are left out, unless is:sample asks for them or --session names a session. In
-names * stands for anything, and - before a term means not. --search and a text of a filter look in what a list shows:
-title, first words of the input, note, tags, ids, user, project, flow, action and error. `flowglass search`
-looks in everything that was recorded.")]
+names * stands for anything, and - before a term means not. Times without an offset are local, as in lists. --search
+and a text of a filter look in what a list shows: title, first words of the input, note, tags, ids, user, project, flow,
+action and error. `flowglass search` looks in everything that was recorded.")]
 pub(crate) struct Requests {
     #[arg(long)]
     pub(crate) session: Option<String>,

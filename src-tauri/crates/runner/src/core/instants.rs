@@ -1,6 +1,9 @@
-//! Instants as people write them: how long ago, or a date in the local time zone.
+//! Instants as people write and read them: how long ago, or a date in the local time zone.
+
+use std::sync::LazyLock;
 
 use jiff::civil::DateTime;
+use jiff::tz::TimeZone;
 use jiff::{Span, SpanRelativeTo, Timestamp};
 use script::local_zone;
 
@@ -23,6 +26,17 @@ pub fn past_instant(text: &str) -> Result<i64, String> {
     Ok(Timestamp::now().checked_sub(ago.abs()).map_err(|_| wrong())?.as_millisecond())
 }
 
+/// Writes an instant in local time with its offset, like `2026-11-20 14:00:05+01:00`. [`past_instant`] reads the same
+/// instant from it, to the second.
+pub fn local_instant(ms: i64) -> String {
+    static ZONE: LazyLock<TimeZone> = LazyLock::new(local_zone);
+    match Timestamp::from_millisecond(ms) {
+        Ok(instant) => instant.to_zoned(ZONE.clone()).strftime("%Y-%m-%d %H:%M:%S%:z").to_string(),
+        // Another program's trace may hold a time that no calendar has.
+        Err(_) => format!("{ms} ms"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +53,9 @@ mod tests {
         }
         let at = |text: &str| past_instant(text).unwrap_or(i64::MIN);
         assert_eq!(at("2026-11-20T14:00") - at("2026-11-20"), 14 * 3_600_000, "the time of the day counts");
+        for ms in [0, 1_763_690_405_000, -86_400_000] {
+            assert_eq!(past_instant(&local_instant(ms)), Ok(ms), "{}", local_instant(ms));
+        }
         for text in ["", "x", "yesterday", "2026-13-01", "2", "-"] {
             assert!(past_instant(text).is_err(), "{text}");
         }
