@@ -250,18 +250,8 @@ pub(crate) fn requests(runs: &[RunRow]) -> String {
             ]
         })
         .collect();
-    let head = [
-        "REQUEST",
-        "SESSION",
-        "ACTION",
-        "STATUS",
-        "TOOK",
-        "STARTED",
-        "TOTALS",
-        "TAGS",
-        "TITLE OR INPUT",
-        "ERROR",
-    ];
+    let head =
+        ["REQUEST", "SESSION", "ACTION", "STATUS", "TOOK", "STARTED", "TOTALS", "TAGS", "TITLE OR INPUT", "ERROR"];
     table(&head, &rows)
 }
 

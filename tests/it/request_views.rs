@@ -317,6 +317,42 @@ fn turns_are_called_after_their_inputs_and_those_that_failed_come_first() {
     assert_eq!(told(&workspace.view_rows(head.view, query).expect("they are read").page), [turn(2), turn(0), turn(1)]);
 }
 
+const PASSES: &str = r#"
+const look = handler({ name: "look", inputSchema: z.any(), execute: async (input: any) => input });
+const count = handler({ name: "count", inputSchema: z.any(), execute: async (n: any) => n + 1 });
+const chain = (name: string) => sequencer({ name, inputSchema: z.any() });
+export default defineFlow({
+  kind: "main",
+  actions: {
+    same: { inputSchema: z.any(), block: chain("same").step(look).loopBack("look", { maxIterations: 2 }) },
+    once: { inputSchema: z.any(), block: chain("once").step(look).loopBack("look", { maxIterations: 1 }) },
+    other: { inputSchema: z.any(), block: chain("other").step(count).loopBack("count", { maxIterations: 2 }) },
+  },
+});
+"#;
+
+/// The passes of a loop were all called after the one input that they had.
+#[test]
+fn passes_are_called_after_their_inputs_only_if_these_differ() {
+    let place = Place::with_flow(PASSES);
+    for (action, input) in [("same", "\"cool-streets\""), ("once", "\"cool-streets\""), ("other", "1")] {
+        place.get(&format!("run main {action} --user ada --request {action} --input {input}"));
+    }
+    let options = OpenOptions { dir: place.dir().to_owned(), ..OpenOptions::default() };
+    let workspace = Workspace::open(options).expect("the workspace opens");
+    let words_of = |request: &str| -> Vec<Option<String>> {
+        let head = workspace.open_view(request).expect("it opens");
+        head.page.iter().filter(|row| row.label.starts_with("loop[")).map(|row| row.words.clone()).collect()
+    };
+    assert_eq!(words_of("same"), [None, None]);
+    assert_eq!(words_of("once"), [None], "the first pass has no index, and the same input");
+    assert_eq!(words_of("other"), [Some("2".to_owned()), Some("3".to_owned())]);
+    let head = workspace.open_replay("same").expect("it opens");
+    let query = ComparedQuery { offset: 0, limit: 20, all: true };
+    let rows = workspace.comparison_rows(head.comparison, query).expect("it is open");
+    assert_eq!((rows.len(), rows.iter().filter(|row| row.words.is_some()).count()), (4, 0));
+}
+
 /// Rows of one name are told apart by what names the entry of the list, also where two requests are compared.
 #[test]
 fn compared_entries_of_a_list_have_their_words() {

@@ -215,7 +215,21 @@ impl Workspace {
                 row.words = words;
             }
         }
+        forget_same_words(rows);
         Ok(())
+    }
+}
+
+/// Words that all turns of a loop have do not tell them apart.
+fn forget_same_words(rows: &mut [ComparedRow]) {
+    let mut loops: HashMap<String, Vec<&mut ComparedRow>> = HashMap::new();
+    for row in rows.iter_mut().filter(|row| is_turn(&row.path)) {
+        loops.entry(loop_of(&row.path)).or_default().push(row);
+    }
+    for mut turns in loops.into_values().filter(|turns| turns.len() > 1) {
+        if turns.iter().all(|turn| turn.words == turns[0].words) {
+            turns.iter_mut().for_each(|turn| turn.words = None);
+        }
     }
 }
 
@@ -225,6 +239,15 @@ fn of_fork(side: Side, row: &RequestRow) -> Side {
         Some(from) => side.forked(from.seq, row.started_at),
         None => side,
     }
+}
+
+/// The path of a turn without what tells it from the other turns of its loop.
+fn loop_of(path: &str) -> String {
+    let mut segments: Vec<&str> = path.split('/').collect();
+    let own = segments.pop().unwrap_or_default();
+    while segments.pop_if(|around| !around.contains(':') && around.starts_with("loop")).is_some() {}
+    segments.push(own.split('[').next().unwrap_or(own));
+    segments.join("/")
 }
 
 /// Whether a path ends with an index: `forEach:read[0]`, `tool:cite[0.1]`, or `loop[1]/step:ask`.

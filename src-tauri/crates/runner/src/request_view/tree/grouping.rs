@@ -228,6 +228,27 @@ impl Tree {
         node
     }
 
+    /// The first turns of the loop that a node is a turn of, or entries of its list: the executions of its block in its
+    /// container.
+    pub(in super::super) fn turns_of(&self, spans: &Spans, node: Node, most: usize) -> Vec<Node> {
+        let is_of = |node: Node, of: GroupOf| self.group(node).is_some_and(|group| group.of == of);
+        let mut turn = node;
+        while let Some(attempts) = self.above(turn).filter(|above| is_of(*above, GroupOf::Attempts)) {
+            turn = attempts;
+        }
+        let container = self.above(turn);
+        if container.is_some_and(|container| is_of(container, GroupOf::Turns)) {
+            return self.children(container).take(most).collect();
+        }
+        let key_of = |node: Node| key(spans.get(self.oldest(node)));
+        let list = self.list_of(container.unwrap_or(NOBODY));
+        match (self.buckets.0.get(&key_of(turn)), list) {
+            (Some(Bucket::Few(slots)), Some(list)) => slots.iter().map(|slot| list.node(*slot)).collect(),
+            // A container of few children.
+            _ => self.children(container).filter(|child| key_of(*child) == key_of(turn)).take(most).collect(),
+        }
+    }
+
     /// The groups that count a span: that of its attempts, and that of its turns where it is the newest of its path.
     pub(in super::super) fn groups_of(&self, span: SpanIndex) -> impl Iterator<Item = Node> {
         let inner = self.above(span).filter(|above| self.group(*above).is_some());
