@@ -3,7 +3,7 @@
 //! Every order but those by tokens, by cost, by tags and by origin is that of an index, so a page of a list costs what
 //! it shows.
 
-use crate::read::run_filter::{RunFilter, own_tokens};
+use crate::read::run_filter::{Costs, RunFilter, own_tokens};
 use crate::read::session_order::SessionOrder;
 
 /// By what runs are ordered.
@@ -48,7 +48,12 @@ impl RunOrder {
 
     /// The terms of ORDER BY, for a request with the alias `r` and costs by the prices of a filter. What is equal comes
     /// newest first if the order is that of a text and not turned round.
-    pub(super) fn sql(self, is_descending: bool, of_session: Option<SessionOrder>, filter: &RunFilter) -> String {
+    pub(super) fn sql(
+        self,
+        is_descending: bool,
+        of_session: Option<SessionOrder>,
+        (filter, costs): (&RunFilter, Costs),
+    ) -> String {
         let (way, back) = if is_descending { ("DESC", "ASC") } else { ("ASC", "DESC") };
         // Requests without such a value count as the lowest, in either database.
         let nulls = if is_descending { "NULLS LAST" } else { "NULLS FIRST" };
@@ -58,7 +63,7 @@ impl RunOrder {
             RunOrder::Started => SessionOrder::Started.sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),
             RunOrder::Tokens => format!("{} {way}, r.n {way}", own_tokens()),
-            RunOrder::Cost => format!("{} {way} {nulls}, r.n {way}", filter.cost()),
+            RunOrder::Cost => format!("{} {way} {nulls}, r.n {way}", filter.cost(costs)),
             RunOrder::Status => format!("r.status {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Flow => format!("r.flow {way}, r.action {way}, r.started_at {back}, r.n {back}"),
             RunOrder::Title => {

@@ -5,7 +5,7 @@ use crate::sql::{Connection, params_from_iter};
 
 use crate::Store;
 use crate::read::requests::{COLUMNS, FROM, RequestRow, request};
-use crate::read::run_filter::{RunFilter, TRILLIONTHS, own_tokens};
+use crate::read::run_filter::{Costs, RunFilter, TRILLIONTHS, own_tokens};
 use crate::read::run_order::RunOrder;
 use crate::read::samples::{self, AMONG_SAMPLES, IS_SAMPLE};
 use crate::read::session_order::SessionOrder;
@@ -85,8 +85,7 @@ impl Store {
     /// Runs, in the order that is asked for.
     pub fn runs(&self, query: &RunQuery) -> Result<Vec<RunRow>, Error> {
         self.read(|connection| {
-            let (sql, values) =
-                statement(query, order_of_session(connection, query)?, hides(connection, &query.filter)?);
+            let (sql, values) = statement(query, &Reading::of(connection, query)?);
             let mut statement = connection.prepare_cached(&sql)?;
             let numbers = statement.query_map(params_from_iter(&values), |row| row.get::<_, i64>(0))?;
             let numbers: Vec<i64> = numbers.collect::<Result<_, _>>()?;
@@ -97,8 +96,7 @@ impl Store {
     /// The ids of runs, in the order that is asked for.
     pub fn run_ids(&self, query: &RunQuery) -> Result<Vec<String>, Error> {
         self.read(|connection| {
-            let (sql, values) =
-                statement(query, order_of_session(connection, query)?, hides(connection, &query.filter)?);
+            let (sql, values) = statement(query, &Reading::of(connection, query)?);
             let sql = sql.replacen("SELECT r.n FROM", "SELECT r.id FROM", 1);
             let mut statement = connection.prepare_cached(&sql)?;
             let ids = statement.query_map(params_from_iter(&values), |row| row.get(0))?;
@@ -110,9 +108,10 @@ impl Store {
     pub fn count_runs(&self, filter: &RunFilter) -> Result<u64, Error> {
         self.read(|connection| {
             let mut values = Vec::new();
-            let condition = filter.sql(&mut values);
-            let listed = listed(hides(connection, filter)?);
-            let sql = format!("SELECT count(*) FROM request r WHERE {condition} AND {listed}");
+            let costs = Costs::of(connection, filter.needs_cost());
+            let condition = filter.sql(&mut values, costs);
+            let ((with, join), listed) = (filter.joined(costs), listed(hides(connection, filter)?));
+            let sql = format!("{with} SELECT count(*) FROM request r {join} WHERE {condition} AND {listed}");
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
         })
@@ -125,7 +124,7 @@ impl Store {
                 return Ok(0);
             }
             let mut values = Vec::new();
-            let condition = filter.sql(&mut values);
+            let condition = filter.sql(&mut values, Costs::ByRequest);
             let sql = format!("SELECT count(*) FROM request r WHERE {AMONG_SAMPLES} AND {condition}");
             let mut statement = connection.prepare_cached(&sql)?;
             Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
@@ -135,7 +134,7 @@ impl Store {
     /// What runs come to by day. Reads all of them.
     pub fn runs_by_day(&self, filter: &RunFilter) -> Result<RunsSummary, Error> {
         self.read(|connection| {
-            let (sql, values) = by_day(filter, hides(connection, filter)?);
+            let (sql, values) = by_day(filter, hides(connection, filter)?, Costs::of(connection, true));
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params_from_iter(&values), |row| {
                 let day = RunDay {
@@ -209,47 +208,61 @@ fn listed(hides_samples: bool) -> String {
 }
 
 /// The statement that sums runs by day, and what is bound in it. Samples that are left out count in what was spent.
-fn by_day(filter: &RunFilter, hides_samples: bool) -> (String, Vec<Value>) {
+fn by_day(filter: &RunFilter, hides_samples: bool, costs: Costs) -> (String, Vec<Value>) {
     let mut values = Vec::new();
-    let condition = filter.sql(&mut values);
-    let (tokens, cost) = (own_tokens(), filter.cost());
+    let condition = filter.sql(&mut values, costs);
+    let (tokens, cost, (with, join)) = (own_tokens(), filter.cost(costs), filter.joined(costs));
     let left_out = if hides_samples { format!("CASE WHEN {IS_SAMPLE} THEN 1 ELSE 0 END") } else { "0".to_owned() };
     // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
     // towards 0, so times before 1970 are moved above it first.
     let sql = format!(
-        "SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
+        "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
              sum(tokens), sum(trillionths), sum(samples)
          FROM (SELECT quarter, sum(1 - sampled) AS runs, sum(failed * (1 - sampled)) AS failed, sum(tokens) AS tokens,
              sum(trillionths) AS trillionths, sum(sampled) AS samples
              FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter,
                  CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END AS failed,
                  {tokens} AS tokens, {cost} AS trillionths, {left_out} AS sampled
-                 FROM request r WHERE {condition}) AS one
+                 FROM request r {join} WHERE {condition}) AS one
              GROUP BY quarter) AS quarters
          GROUP BY day ORDER BY min(quarter)"
     );
     (sql, values)
 }
 
-/// The order of the session that a query asks for.
-fn order_of_session(connection: &Connection, query: &RunQuery) -> Result<Option<SessionOrder>, Error> {
-    query.filter.session().map(|session| SessionOrder::of(connection, session)).transpose()
+/// What a query is read by besides what it says itself.
+struct Reading {
+    /// The order of the session that it asks for.
+    of_session: Option<SessionOrder>,
+    hides_samples: bool,
+    costs: Costs,
+}
+
+impl Reading {
+    fn of(connection: &Connection, query: &RunQuery) -> Result<Reading, Error> {
+        Ok(Reading {
+            of_session: query.filter.session().map(|session| SessionOrder::of(connection, session)).transpose()?,
+            hides_samples: hides(connection, &query.filter)?,
+            costs: Costs::of(connection, query.order == RunOrder::Cost),
+        })
+    }
 }
 
 /// The statement that selects the numbers of rows, and what is bound in it.
-fn statement(query: &RunQuery, of_session: Option<SessionOrder>, hides_samples: bool) -> (String, Vec<Value>) {
+fn statement(query: &RunQuery, reading: &Reading) -> (String, Vec<Value>) {
     let RunQuery { filter, order, is_descending, limit, offset } = query;
+    let Reading { of_session, hides_samples, costs } = *reading;
     let mut values = Vec::new();
-    let condition = filter.sql(&mut values);
-    let (listed, (tables, joined)) = (listed(hides_samples), order.tables());
-    let order = order.sql(*is_descending, of_session, filter);
+    let condition = filter.sql(&mut values, costs);
+    let ((with, join), listed, (tables, joined)) = (filter.joined(costs), listed(hides_samples), order.tables());
+    let order = order.sql(*is_descending, of_session, (filter, costs));
     let limit = limit.and_then(|limit| i64::try_from(limit).ok()).unwrap_or(i64::MAX);
     let offset = offset.map_or(0, |offset| i64::try_from(offset).unwrap_or(i64::MAX));
     // Bound, so that a page further down is the same statement.
     values.extend([Value::from(limit), Value::from(offset)]);
     let (last, at) = (values.len(), values.len() - 1);
     let sql = format!(
-        "SELECT r.n FROM {tables} WHERE {joined} AND ({condition}) AND {listed} ORDER BY {order}
+        "{with} SELECT r.n FROM {tables} {join} WHERE {joined} AND ({condition}) AND {listed} ORDER BY {order}
              LIMIT ?{at} OFFSET ?{last}"
     );
     (sql, values)
@@ -287,7 +300,7 @@ mod tests {
         connection.execute_batch(include_str!("../schema.sql")).unwrap();
         crate::read::run_filter::add_function(connection.sqlite().unwrap()).unwrap();
         let of_session = query.filter.session().map(|_| SessionOrder::Inserted);
-        let (sql, values) = statement(query, of_session, hides_samples);
+        let (sql, values) = statement(query, &Reading { of_session, hides_samples, costs: Costs::ByRequest });
         let mut plan = connection.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
         let steps = plan.query_map(params_from_iter(&values), |row| row.get::<_, String>(3)).unwrap();
         steps.map(Result::unwrap).collect()
