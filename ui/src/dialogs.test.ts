@@ -73,7 +73,7 @@ test('the page stays until the fork that was started can be read', async () => {
   expect(screen.queryByText('Reading the request…')).toBeNull();
   answer();
   await waitFor(() => expect(app.request.row?.id).toBe('req-3'));
-  expect(screen.queryByTestId('fork-sheet')).toBeNull();
+  await waitFor(() => expect(screen.queryByTestId('fork-sheet')).toBeNull());
 });
 
 test('a tag that is not valid is said in words of its sheet', async () => {

@@ -49,20 +49,17 @@ export async function showWrite(app: AppModel, write: Pick<WriteRow, 'seq' | 'co
   else app.select(block, 'push', row?.seqEnd === seq ? {} : { seq });
 }
 
-/** Opens a request that was just started, once it can be read: the page and the sheet that are on screen stay until
- *  then. */
-export async function openStarted(app: AppModel, started: { sessionId: string; requestId: string }): Promise<void> {
-  // A fault is told where the request is opened.
-  const head = await app.host.openView(started.requestId).catch(() => null);
-  if (head) void app.host.closeView(head.view).catch(() => {});
-  app.openRequest(started.sessionId, started.requestId);
+/** Opens a request; true once its page is on screen, false if the window went elsewhere meanwhile. */
+export async function arriveAt(app: AppModel, request: string, session: string | null = null): Promise<boolean> {
+  if (app.request.id !== request || app.route.next !== null) app.openRequest(session, request);
+  await app.route.settled();
+  return app.request.id === request;
 }
 
 /** As `showWrite`, of a write of another request. */
 export async function showEarlierWrite(app: AppModel, { sessionId, requestId, write }: EarlierWrite): Promise<void> {
   const block = await blockOfEvent(app, requestId, write.seq);
-  app.openRequest(sessionId, requestId);
-  app.route.go({ seq: write.committed, block }, 'replace');
+  app.openRequest(sessionId, requestId, { seq: write.committed, block });
 }
 
 /** The tabs of the open request: only one of an agent has turns, and only one whose model answers with Calls has those. */
@@ -152,14 +149,14 @@ export const pickFile = async (app: AppModel, proposed: string | null): Promise<
 export async function resumeNow(app: AppModel, { id, sessionId }: Resumed, models: Models = 'inherit'): Promise<void> {
   await app.try(async () => {
     const plan = await app.host.planResume(id, { models });
-    if (app.request.id !== id) app.openRequest(sessionId, id);
+    const isOpen = await arriveAt(app, id, sessionId);
     if (plan.error || plan.mayHaveHappened.length > 0) {
-      app.window.sheet = 'resume';
+      if (isOpen) app.window.sheet = 'resume';
       return;
     }
     await app.host.resume(id, { models });
     // What runs now is followed, not what it was resumed from.
-    app.route.go({ seq: null, block: null });
+    if (app.request.id === id) app.route.go({ seq: null, block: null });
     app.workspace.reloadSessions();
   });
 }
@@ -174,8 +171,7 @@ export async function abort(app: AppModel): Promise<void> {
 /** Opens a request at one of its events, with the block that the event is of. */
 export async function openAtEvent(app: AppModel, request: string, seq: number | null): Promise<void> {
   const block = seq === null ? null : await blockOfEvent(app, request, seq);
-  app.findRequest(request);
-  app.route.go({ seq, tab: 'timeline', block }, 'replace');
+  app.findRequest(request, { seq, tab: 'timeline', block });
 }
 
 /** Shows the session whole; at the request that is open, if one is. */

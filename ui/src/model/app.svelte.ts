@@ -1,8 +1,8 @@
 // Everything that is open, laid on one app: the place decides what is read, answers arrive in the parts.
 // It is the only module that knows all parts of the model; it draws nothing.
 import type { BlockDetail, Host, RunOptions, Workspace as Info } from '../host/host';
-import { HOME, type Place, type Tab } from '../place';
-import { openNewest, selectCause } from './arrival';
+import { HOME, type Place, type Tab, type View } from '../place';
+import { openNewest, readFirst, selectCause } from './arrival';
 import { CallBlocks } from './call-blocks.svelte';
 import { focusOf, type CallFocus } from './calls';
 import { askFocus } from './focus-details';
@@ -66,23 +66,21 @@ export class AppModel {
     readonly route: Router,
   ) {
     this.workspace = new Workspace(host);
-    this.request = new OpenRequest(
-      host,
-      () => this.#look(),
-      (update) => this.items.advance(update),
-    );
-    this.calls = new CallBlocks(this.request, () => this.#look());
+    const look = () => this.#look();
+    this.request = new OpenRequest(host, look, (update) => this.items.advance(update));
+    this.calls = new CallBlocks(this.request, look);
     this.stateAt = new LatestQuery((instant) => stateAt(host, this.request, instant), 40);
     this.time = new ShownTime(this.request, () => (this.instant === this.request.seq ? null : this.instant));
     const block = ({ request, block }: Selection) => host.block(request, block);
     // A block that is not on screen says when it ended only then.
-    this.detail = new LatestQuery(block, 100, () => this.#look());
+    this.detail = new LatestQuery(block, 100, look);
     [this.call, this.tick] = [new LatestQuery(block, 100), new LatestQuery(block, 100)];
     [this.items, this.events] = [new ItemPages(this.request), new EventPages(host)];
     this.ahead = new LatestQuery((question) => planAhead(host, question), 500);
     [this.requests, this.runs] = [new SessionRequests(host), new Runs(host)];
     this.verification = new Verification(host, this.workspace);
     [this.experiments, this.culprit] = [new Experiments(host), new CulpritSearch(host)];
+    route.prepare = (route) => readFirst(this, route);
     route.onchange((place, before) => {
       this.window.arrive(place, before);
       this.#arrive(place, before);
@@ -130,6 +128,7 @@ export class AppModel {
     void reopen(this);
     restoreLook(this);
     this.#arrive(this.route.place, { ...this.route.place, session: null, request: null });
+    void openNewest(this);
     await this.try(async () => {
       this.#unwatch = await this.host.watch((notice) => {
         const open = this.#database ?? this.workspace.info.answer?.dataFile;
@@ -167,8 +166,9 @@ export class AppModel {
     for (const part of [workspace, runs, verification, experiments, culprit, kept]) part.clear();
     this.template = null;
     this.route.to(HOME);
+    this.request.forgetAhead();
     this.requests.open(null);
-    this.workspace.load();
+    workspace.load();
   }
 
   openAction(flow: string, action: string | null): void {
@@ -180,13 +180,14 @@ export class AppModel {
     this.route.to({ at: 'session', session });
   }
 
-  openRequest(session: string, request: string): void {
-    this.route.toRequest(request, session);
+  /** Opens a request; the page on screen stays until it can be shown, see `route.settled`. */
+  openRequest(session: string | null, request: string, view: Partial<View> = {}): void {
+    this.route.toRequest(request, session, 'push', view);
   }
 
   /** Opens a request of which only the id is known; its session is found by it. */
-  findRequest(request: string): void {
-    this.route.toRequest(request, null);
+  findRequest(request: string, view: Partial<View> = {}): void {
+    this.openRequest(null, request, view);
   }
 
   /** Moves the slider; the last event means following, because that is what the end of a growing run is. */
@@ -208,7 +209,7 @@ export class AppModel {
       this.events.open(place.request);
       this.request.open(place.request, place.filter);
     }
-    if (place.session && !place.request) void openNewest(this, place.session);
+    if (this.route.next === null) this.request.forgetAhead();
     this.#look();
   }
 

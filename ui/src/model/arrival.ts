@@ -1,14 +1,30 @@
 // Where a person arrives: at the newest request of a session, at the block that failed or asks, or at the form of an
 // action that is to run again.
+import type { Route } from '../place';
 import type { AppModel } from './app.svelte';
 
-/** A session is opened at its newest request; one that has none stays as it is. */
-export async function openNewest(app: AppModel, session: string): Promise<void> {
-  if (app.route.current.at !== 'session') return;
+/** Reads what a place shows, while the page before it stays. A session is arrived at at its newest request. */
+export async function readFirst(app: AppModel, route: Route): Promise<Route> {
+  const target = route.at === 'session' ? await newestOf(app, route) : route;
+  if (target.at === 'request' && target.request !== app.request.id)
+    await app.request.prepare(target.request, target.filter);
+  return target;
+}
+
+/** The newest request of a session; one that has none stays as it is. */
+async function newestOf({ host, route }: AppModel, place: Route & { at: 'session' }): Promise<Route> {
   // The page says why a session cannot be read.
-  const [newest] = await app.host.requests({ session, limit: 1, offset: 0 }).catch(() => []);
-  const { place } = app.route;
-  if (newest && place.session === session && !place.request) app.route.toRequest(newest.id, session, 'replace');
+  const [newest] = await host.requests({ session: place.session, limit: 1, offset: 0 }).catch(() => []);
+  return newest ? route.requestRoute(newest.id, place.session) : place;
+}
+
+/** Goes to the newest request of the session with which the window was opened. */
+export async function openNewest(app: AppModel): Promise<void> {
+  const { route } = app;
+  const { current } = route;
+  if (current.at !== 'session') return;
+  const newest = await newestOf(app, current);
+  if (route.current === current && route.next === null) route.to(newest, 'replace');
 }
 
 /** The end of the open request that a cause was looked for of, and the answer with which it was opened. */

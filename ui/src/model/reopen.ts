@@ -35,7 +35,7 @@ export async function reopen(app: AppModel): Promise<void> {
   const text = folder && recall<unknown>(keyOf(folder.dataFile), '');
   if (typeof text !== 'string' || !text) return;
   const was = parseRoute(text);
-  if ((await isThere(host, was)) && route.current.at === 'home') route.to(was, 'replace');
+  if ((await isThere(host, was)) && route.current.at === 'home' && route.next === null) route.to(was, 'replace');
 }
 
 /** Whether all that a place shows is still there: what was deleted meanwhile cannot be gone back to. */

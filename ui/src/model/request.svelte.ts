@@ -1,19 +1,18 @@
 // The open request: its row, its counts and the view of its blocks, kept current by updates. It holds no block but
 // those on screen; payloads, state and items belong to whoever shows them.
 import { nextFrame } from '../base/frame';
-import { asFault, type Counts, type Fault, type FoundRow, type Host, type RequestRow, type Sums } from '../host/host';
-import type { BlockQuery, ItemsQuery, ItemsUpdate, StepQuery, ViewBatch, ViewCalls, ViewHead } from '../host/host';
-import type { ViewItems, ViewRow, ViewUpdate } from '../host/host';
-import { arrange, noteFold, type Folds } from './arrangement';
-import { passedSince, pauseOf, type Pause } from './pause';
+import { asFault, type Counts, type Fault, type Host, type ItemsUpdate, type RequestRow } from '../host/host';
+import type { Sums, ViewBatch, ViewHead, ViewUpdate } from '../host/host';
+import { Ahead, closeView, openView, type Opened } from './opening';
+import { passedSince, type Pause } from './pause';
 import { Progress } from './progress.svelte';
 import { RowFilter } from './row-filter.svelte';
-import { RowPages } from './rows.svelte';
 import { RunClock } from './run-clock.svelte';
 import { isOver } from './status';
 import { NO_COUNTS, NO_SUMS } from './totals';
+import { ViewReads } from './view-reads';
 
-export class OpenRequest {
+export class OpenRequest extends ViewReads {
   id: string | null = $state.raw(null);
   row: RequestRow | null = $state.raw(null);
   /** The newest execution of the root block. */
@@ -37,32 +36,31 @@ export class OpenRequest {
   words: string | null = $state.raw(null);
   /** As it was opened: the block that failed or asked then. */
   opened: Pick<ViewHead, 'seq' | 'cause'> | null = null;
-  readonly rows: RowPages;
   readonly filtering = new RowFilter();
   readonly progress = new Progress();
   /** The filter that the rows follow. */
   readonly filter = $derived(this.filtering.text);
   readonly live = $derived.by(() => this.row !== null && !isOver(this.row.status) && !this.host.isCopy);
 
-  #view: number | null = null;
   #isWatchingItems = false;
-  readonly #folds: Folds = new Map();
   #round = 0;
   /** Whether a view is being opened: its updates may overtake the answer that names it. */
   #isEntering = false;
   #connected: Promise<void> = Promise.resolve();
   #disconnect = () => {};
+  /** The request that is about to be shown in the place of this one. */
+  #ahead: Ahead | null = null;
   /** Updates that came before the answer that names their view. */
   readonly #early = new Map<number, ViewUpdate>();
   /** While the request runs, so that running bars grow. */
   readonly clock = new RunClock();
 
   constructor(
-    readonly host: Host,
+    host: Host,
     readonly onadvance: () => void,
     readonly onitems: (update: ItemsUpdate) => void = () => {},
   ) {
-    this.rows = new RowPages(host);
+    super(host);
   }
 
   /** Listens to what advances. A request that is opened meanwhile waits, because views of before are closed by it. */
@@ -74,10 +72,24 @@ export class OpenRequest {
 
   disconnect(): void {
     this.#disconnect();
+    this.forgetAhead();
     this.open(null);
   }
+
   get now(): number {
     return this.clock.now;
+  }
+
+  /** Reads a request ahead, so that `open` shows it at once; the open one stays as it is. */
+  prepare(id: string, filter: string): Promise<void> {
+    this.forgetAhead();
+    this.#ahead = new Ahead(this.host, id, filter, this.#connected);
+    return this.#ahead.read;
+  }
+
+  forgetAhead(): void {
+    this.#ahead?.drop();
+    this.#ahead = null;
   }
 
   open(id: string | null, filter = ''): void {
@@ -88,21 +100,25 @@ export class OpenRequest {
     Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null, opened: null });
     this.filtering.begin(filter);
     this.progress.clear();
-    this.#folds.clear();
+    this.folds.clear();
     this.clock.run(false, 0);
-    if (id) void this.#enter(id);
+    this.rows.instant(null);
+    this.loading = this.#isEntering = false;
+    const ahead = this.#ahead;
+    const isAhead = ahead !== null && ahead.id === id && ahead.filter === filter;
+    if (isAhead) this.#ahead = null;
+    if (isAhead && ahead.opened) this.#begin(ahead.opened);
+    else if (isAhead && ahead.fault) this.fault = ahead.fault;
+    else if (id) void this.#enter(id);
   }
 
-  /** Opens it anew, after a failure. */
+  /** Opens it anew, after a failure or in a folder that was opened again. */
   reload(): void {
+    // Its view may be closed by then; it is opened when it is shown.
+    this.forgetAhead();
     if (!this.id || this.#isEntering) return;
     this.#leave();
     void this.#enter(this.id);
-  }
-
-  /** An event near another one; null where there is none in that direction. */
-  async step(seq: number, to: StepQuery['to']): Promise<number | null> {
-    return this.#view === null ? null : this.host.viewStep(this.#view, { seq, to });
   }
 
   /** The seq of the step before an instant: where its difference starts. */
@@ -110,51 +126,20 @@ export class OpenRequest {
     return (await this.step(seq, 'previousEnd')) ?? (this.start < seq ? this.start : 0);
   }
 
-  /** The newest event at a time. */
-  async seqAt(time: number): Promise<number> {
-    return this.#view === null ? 0 : this.host.viewSeqAt(this.#view, Math.round(time));
-  }
-
   /** When an event was; null where there is none of that number. */
   async timeOf(seq: number): Promise<number | null> {
     if (seq === this.seq) return this.to;
-    return this.#view === null ? Promise.reject(new Error('not open')) : this.host.viewTimeOf(this.#view, seq);
+    return this.view === null ? Promise.reject(new Error('not open')) : this.host.viewTimeOf(this.view, seq);
   }
 
   /** How long after its first event something was: every time of this request is shown so. */
   since = (at: number): number => passedSince(this.from, at, this.pause);
 
-  /** The rows of blocks, wherever they stand. */
-  async rowsOf(ids: string[]): Promise<ViewRow[]> {
-    return this.#view === null || ids.length === 0 ? [] : this.host.viewBlocks(this.#view, ids);
-  }
-
-  /** Ticks and Calls that changed after an event. */
-  async calls(after: number): Promise<ViewCalls | null> {
-    return this.#view === null ? null : this.host.viewCalls(this.#view, after);
-  }
-
-  async items(query: ItemsQuery): Promise<ViewItems | null> {
-    return this.#view === null ? null : this.host.viewItems(this.#view, query);
-  }
-
   /** Whether updates tell of items, which costs whoever tells. */
   watchItems(watching: boolean): void {
     if (watching === this.#isWatchingItems) return;
     this.#isWatchingItems = watching;
-    if (this.#view !== null) void this.host.viewWatchItems(this.#view, watching).catch(() => {});
-  }
-
-  async overview(width: number, from?: number, to?: number) {
-    return this.#view === null ? null : this.host.viewOverview(this.#view, { width, from, to });
-  }
-
-  fold(node: number | null, folded: boolean): Promise<number | null> {
-    noteFold(this.#folds, node, folded);
-    return this.rows.rearrange(
-      (view) => this.host.viewFold(view, { node, folded }),
-      (rows) => rows,
-    );
+    if (this.view !== null) void this.host.viewWatchItems(this.view, watching).catch(() => {});
   }
 
   /** Shows only the rows that match; a wrong text leaves them as they are and says so in `filtering`. */
@@ -167,68 +152,55 @@ export class OpenRequest {
     );
   }
 
-  /** The row of a block, whose folded ancestors are unfolded. */
-  rowOf(query: BlockQuery): Promise<FoundRow | null> {
-    return this.#reach((view) => this.host.viewRowOf(view, query));
-  }
-
-  find(text: string, from: number | null, backwards: boolean): Promise<FoundRow | null> {
-    return this.#reach((view) => this.host.viewFind(view, { text, from, backwards }));
-  }
-
-  #reach(act: (view: number) => Promise<FoundRow | null>): Promise<FoundRow | null> {
-    return this.rows.rearrange(act, () => null);
-  }
-
   #leave() {
     this.#round++;
-    const view = this.#view;
-    this.#view = null;
+    const view = this.view;
+    this.view = null;
     this.rows.open(null, 0);
-    if (view !== null) this.#close(view);
+    if (view !== null) closeView(this.host, view);
   }
-
-  #close = (view: number) => void this.host.closeView(view).catch(() => {});
 
   async #enter(id: string) {
     const round = this.#round;
+    const isWanted = () => round === this.#round;
     this.loading = this.row === null;
     this.#isEntering = true;
     try {
       // Without updates it is still there to be looked at; that they failed is told to whoever asked for them.
       await this.#connected.catch(() => {});
-      if (round !== this.#round) return;
-      const head = await this.host.openView(id);
-      if (round !== this.#round) return this.#close(head.view);
-      const { wanted } = this.filtering;
-      const { rows, filtered } = await arrange(this.host, head.view, this.#folds, wanted);
-      const pause = await pauseOf(head.request, (seq) => this.host.viewTimeOf(head.view, seq));
-      if (round !== this.#round) return this.#close(head.view);
-      this.#view = head.view;
-      Object.assign(this, { start: head.start, words: head.words, pause, opened: head, fault: null });
-      this.filtering.opened(wanted, filtered);
-      this.#show(head);
-      this.rows.open(head.view, rows ?? head.rows, rows === null ? head.page : undefined);
-      if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
-      const early = this.#early.get(head.view);
-      this.#early.clear();
-      if (early) this.#advance(early);
-      else this.onadvance();
+      if (!isWanted()) return;
+      const filter = () => this.filtering.wanted;
+      const opened = await openView(this.host, id, { folds: this.folds, filter, isWanted });
+      if (opened) this.#begin(opened);
     } catch (thrown) {
-      if (round === this.#round) this.fault = asFault(thrown);
+      if (isWanted()) this.fault = asFault(thrown);
     } finally {
-      if (round === this.#round) this.loading = this.#isEntering = false;
+      if (isWanted()) this.loading = this.#isEntering = false;
     }
+  }
+
+  #begin({ head, wanted, filtered, rows, pause }: Opened) {
+    this.view = head.view;
+    Object.assign(this, { start: head.start, words: head.words, pause, opened: head, fault: null });
+    this.filtering.opened(wanted, filtered);
+    this.#show(head);
+    this.rows.open(head.view, rows ?? head.rows, rows === null ? head.page : undefined);
+    if (this.#isWatchingItems) void this.host.viewWatchItems(head.view, true).catch(() => {});
+    const early = this.#early.get(head.view);
+    if (this.#ahead) this.#early.delete(head.view);
+    else this.#early.clear();
+    if (early) this.#advance(early);
+    else this.onadvance();
   }
 
   /** The next batch comes when this one is on screen, so a slow window gets fewer and larger ones. */
   async #take({ batch, updates }: ViewBatch) {
     for (const update of updates) {
-      if (update.view === this.#view) this.#advance(update);
-      else if (this.#isEntering) this.#early.set(update.view, update);
+      if (update.view === this.view) this.#advance(update);
+      else if (this.#isEntering || this.#ahead) this.#early.set(update.view, update);
     }
     await this.rows.settled();
-    if (updates.some(({ view }) => view === this.#view)) this.onadvance(); // The rows may tell of later ends.
+    if (updates.some(({ view }) => view === this.view)) this.onadvance(); // The rows may tell of later ends.
     await this.host.viewAck(batch).catch(() => {});
   }
 

@@ -173,3 +173,26 @@ test('an update that overtakes the answer to a reload is kept', async () => {
   await vi.waitFor(() => expect(request.live).toBe(false), 20_000);
   request.disconnect();
 });
+
+test('a request that was read ahead is shown at once, and one that is not wanted any more is closed', async () => {
+  const host = new FakeHost(0, 0);
+  const { request, advanced } = await open(host, 'req-1');
+  const closed = vi.spyOn(host, 'closeView');
+  await request.prepare('req-2', '');
+  expect([request.id, request.row?.id]).toEqual(['req-1', 'req-1']);
+  advanced.mockClear();
+  request.open('req-2');
+  expect([request.row?.id, request.rows.total > 0, request.loading]).toEqual(['req-2', true, false]);
+  expect(advanced).toHaveBeenCalledOnce();
+  // The view of the one before.
+  expect(closed).toHaveBeenCalledOnce();
+  await request.prepare('req-1', '');
+  await request.prepare('req-3', 'status:failed');
+  expect(closed).toHaveBeenCalledTimes(2);
+  request.open('req-3', 'status:failed');
+  expect([request.row?.id, request.filter]).toEqual(['req-3', 'status:failed']);
+  await request.prepare('nobody', '');
+  request.open('nobody');
+  expect([request.row, request.fault === null]).toEqual([null, false]);
+  request.disconnect();
+});

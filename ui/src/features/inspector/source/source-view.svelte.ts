@@ -102,7 +102,7 @@ export class SourceView {
   }
 
   /** Moves the whole window to the instant of a hit. */
-  follow(hit: PrintedHit): void {
+  async follow(hit: PrintedHit): Promise<void> {
     const { route, window } = this.app;
     const instance = instanceOf(hit.requestId, hit.path, hit.attempt);
     this.kept.wanted = { instance, tick: hit.tick };
@@ -111,7 +111,8 @@ export class SourceView {
     const { tab, audience } = route.place;
     if (hit.requestId === this.app.request.id) route.go(place);
     else route.to({ at: 'request', request: hit.requestId, session: null, ...VIEW, tab, audience, ...place });
-    window.inspectorTab = 'source';
+    await route.settled();
+    if (this.app.request.id === hit.requestId) window.inspectorTab = 'source';
   }
 
   /** Shows a line of a file that ran; moves nothing. */

@@ -1,0 +1,67 @@
+// What the page of a request needs before it can be shown: its view, with folds and filter as they are wanted, and the
+// pause of a fork. It is also read ahead of a request that a person goes to, while the page before it is on screen.
+import { asFault, type Fault, type Filtered, type Host, type ViewHead } from '../host/host';
+import { arrange, type Folds } from './arrangement';
+import { pauseOf, type Pause } from './pause';
+
+export type Opened = {
+  head: ViewHead;
+  /** The filter, what became of it, and how many rows there are then; null if they are as the view has them. */
+  wanted: string;
+  filtered: Filtered | Fault | null;
+  rows: number | null;
+  pause: Pause | null;
+};
+
+/** Opens a view. One that is not wanted any more when it comes is closed, and the answer is null. */
+export async function openView(
+  host: Host,
+  id: string,
+  { folds, filter, isWanted }: { folds: Folds; filter: () => string; isWanted: () => boolean },
+): Promise<Opened | null> {
+  const head = await host.openView(id);
+  if (isWanted()) {
+    const wanted = filter();
+    const { rows, filtered } = await arrange(host, head.view, folds, wanted);
+    const pause = await pauseOf(head.request, (seq) => host.viewTimeOf(head.view, seq));
+    if (isWanted()) return { head, wanted, filtered, rows, pause };
+  }
+  closeView(host, head.view);
+  return null;
+}
+
+export const closeView = (host: Host, view: number): void => void host.closeView(view).catch(() => {});
+
+/** A request that is read before it is shown. */
+export class Ahead {
+  opened: Opened | null = null;
+  fault: Fault | null = null;
+  /** When one of them is there. */
+  readonly read: Promise<void>;
+  #isDropped = false;
+
+  constructor(
+    readonly host: Host,
+    readonly id: string,
+    readonly filter: string,
+    connected: Promise<void>,
+  ) {
+    this.read = this.#read(connected);
+  }
+
+  drop(): void {
+    this.#isDropped = true;
+    if (this.opened) closeView(this.host, this.opened.head.view);
+  }
+
+  async #read(connected: Promise<void>) {
+    const isWanted = () => !this.#isDropped;
+    try {
+      await connected.catch(() => {});
+      if (this.#isDropped) return;
+      this.opened = await openView(this.host, this.id, { folds: new Map(), filter: () => this.filter, isWanted });
+    } catch (thrown) {
+      this.fault = asFault(thrown);
+    }
+  }
+}
