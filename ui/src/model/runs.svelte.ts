@@ -2,17 +2,16 @@
 // selected. Rows are read a page at a time, so that a hundred thousand runs cost no more than a screenful.
 import { asFault, type Fault, type Host, type RunRow, type RunSort } from '../host/host';
 import { ALL_RUNS, type RunsPlace } from '../place';
-import { mostRuns, pagesIn, RUN_PAGE, stillThere, type Range } from './run-pages';
+import { mostRuns, pagesIn, RUN_PAGE, type Range } from './run-pages';
+import { RunSelection } from './run-selection.svelte';
 import { RunsChartData } from './runs-chart.svelte';
 
 /** Pages that are kept; those that were looked at last. */
 const MAX_PAGES = 24;
-/** The most runs that are selected at once. */
-export const MAX_SELECTED = 10_000;
 /** A run that is going on changes many times a second, and nobody reads so fast. */
 const READ_EVERY_MS = 400;
 
-export class Runs {
+export class Runs extends RunSelection {
   /** What the rows are of. */
   place: RunsPlace = $state.raw(ALL_RUNS);
   /** How many runs fit the filter; null before that is known. */
@@ -30,21 +29,20 @@ export class Runs {
   cursor = $state(0);
   /** By how many rows the run at the cursor has moved since the rows were read before. */
   moved: { by: number } = $state.raw({ by: 0 });
-  /** The selected runs by id, each with its row if it was on screen. */
-  selected: ReadonlyMap<string, RunRow | null> = $state.raw(new Map());
-
   #pages: ReadonlyMap<number, RunRow[]> = $state.raw(new Map());
   #range: Range = { first: 0, last: 0 };
-  /** From where a range is selected. */
-  #anchor = 0;
   #round = 0;
   #isOpen = false;
   #isStale = false;
   #isFilling = false;
+  /** Whether rows showed that there are fewer runs than were counted. */
+  #isShorter = false;
 
   constructor(readonly host: Host) {
+    super();
     this.chart = new RunsChartData(host);
   }
+
   /** The page is on screen, at this place. */
   open(place: RunsPlace): void {
     const isSame = JSON.stringify(place) === JSON.stringify(this.place);
@@ -55,7 +53,7 @@ export class Runs {
     this.place = place;
     this.#round++;
     // A person who comes back goes on at the row that was opened.
-    if (!isSame) this.cursor = this.#anchor = 0;
+    if (!isSame) this.cursor = this.anchor = 0;
     this.#isStale = false;
     if (isOtherFilter) this.selected = new Map();
     // Time has passed since the page was left, and prices may have changed: either changes what a filter finds.
@@ -97,53 +95,13 @@ export class Runs {
     void this.#fill();
   }
 
-  /** Selects one more row, or one less. */
-  toggle(index: number): void {
-    const row = this.rowAt(index);
-    if (!row) return;
-    const selected = new Map(this.selected);
-    if (!selected.delete(row.id)) selected.set(row.id, row);
-    this.selected = selected;
-    this.#anchor = index;
-  }
-
-  /** Selects the rows from where the last selection began. */
-  async extend(index: number): Promise<void> {
-    const [first, last] = [Math.min(this.#anchor, index), Math.max(this.#anchor, index)];
-    await this.#select(first, last + 1 - first);
-  }
-
-  async selectAll(): Promise<void> {
-    this.#anchor = 0;
-    await this.#select(0, this.count ?? 0);
-  }
-
-  selectNone(): void {
-    this.selected = new Map();
-  }
-
-  /** Where a range begins that is selected next. */
-  anchorAt(index: number): void {
-    this.#anchor = index;
-  }
-
-  get isAllSelected(): boolean {
-    return this.count !== null && this.count > 0 && this.selected.size >= this.count;
-  }
-
-  /** Whether as many are selected as can be, and there are more. */
-  get isCut(): boolean {
-    return this.count !== null && this.count > MAX_SELECTED && this.selected.size >= MAX_SELECTED;
-  }
-
-  async #select(offset: number, wanted: number) {
-    const limit = Math.min(wanted, MAX_SELECTED);
-    const [round, known] = [this.#round, this.#known()];
+  protected async idsOf(offset: number, limit: number): Promise<string[] | null> {
+    const round = this.#round;
     const ids = await this.host.runIds({ ...this.#query(), offset, limit });
-    if (round === this.#round) this.selected = new Map(ids.map((id) => [id, known.get(id) ?? null]));
+    return round === this.#round ? ids : null;
   }
 
-  #known(): Map<string, RunRow> {
+  protected known(): Map<string, RunRow> {
     return new Map([...this.#pages.values()].flat().map((row) => [row.id, row]));
   }
 
@@ -176,10 +134,8 @@ export class Runs {
     const { runs } = this.place;
     const isFirst = this.judged !== runs || this.fault !== null;
     const pages = isFirst ? [0] : pagesIn(this.#range, this.count);
-    const selected = withCount ? this.selected : new Map<string, RunRow | null>();
-    const [count, ids, total, samples, ...rows] = await Promise.all([
+    const [count, total, samples, ...rows] = await Promise.all([
       withCount || this.count === null ? this.host.countRuns(runs) : this.count,
-      selected.size > 0 ? this.host.runIds({ ...this.#query(), offset: 0, limit: MAX_SELECTED }) : null,
       runs === '' ? null : this.total === null || withCount ? this.host.countRuns('') : this.total,
       withCount || isFirst ? this.host.samplesLeftOut(runs) : this.samples,
       ...pages.map((page) => this.#page(page)),
@@ -187,6 +143,8 @@ export class Runs {
     if (round !== this.#round) return;
     const read = new Map(pages.map((page, at) => [page, rows[at] ?? []]));
     if (!isFirst) this.#follow(read);
+    const isFewer = this.#isShorter || (this.count !== null && count < this.count);
+    this.#isShorter = false;
     this.count = Math.min(count, ...[...read].map(([page, rows]) => mostRuns(page, rows)));
     // The count is older than the rows.
     if (this.count < count && !withCount) this.#isStale = true;
@@ -195,9 +153,8 @@ export class Runs {
     this.fault = null;
     this.judged = runs;
     this.cursor = Math.max(0, Math.min(this.cursor, this.count - 1));
-    if (ids && ids.length < MAX_SELECTED) this.selected = stillThere(this.selected, selected, ids);
-    this.#refresh();
     void this.#fill();
+    await this.reread(isFewer);
   }
 
   /** Lets the cursor, and where a range begins, stay at their runs. */
@@ -205,16 +162,9 @@ export class Runs {
     const places = new Map<string, number>();
     for (const [page, rows] of read) rows.forEach((row, at) => places.set(row.id, page * RUN_PAGE + at));
     const placeOf = (index: number) => places.get(this.rowAt(index)?.id ?? '') ?? index;
-    const [cursor, anchor] = [placeOf(this.cursor), placeOf(this.#anchor)];
+    const [cursor, anchor] = [placeOf(this.cursor), placeOf(this.anchor)];
     if (cursor !== this.cursor) this.moved = { by: cursor - this.cursor };
-    [this.cursor, this.#anchor] = [cursor, anchor];
-  }
-
-  /** What is selected and on screen is known as it is now. */
-  #refresh() {
-    if (this.selected.size === 0) return;
-    const known = this.#known();
-    this.selected = new Map([...this.selected].map(([id, row]) => [id, known.get(id) ?? row]));
+    [this.cursor, this.anchor] = [cursor, anchor];
   }
 
   #page(page: number): Promise<RunRow[]> {
@@ -238,6 +188,7 @@ export class Runs {
         if (most >= this.count) continue;
         // Fewer came than were counted: time passed, or runs were deleted.
         this.count = most;
+        this.#isShorter = true;
         this.changed();
       }
     } catch (thrown) {
