@@ -1,6 +1,6 @@
 // What the palette says of the sessions: what a person said first, then what ran, how it stands and when.
-import { afterEach, beforeEach, expect, test } from 'vitest';
-import { entriesOf } from './commands';
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { entriesOf, searchEntry } from './commands';
 import { FakeHost } from './host/fake';
 import type { ListedSession } from './host/host';
 import { AppModel } from './model/app.svelte';
@@ -33,4 +33,14 @@ test('two sessions that read alike show the time at which each was used', () => 
   app.workspace.sessions.answer = [0, 1].map((n) => ({ ...one, id: `s${n}`, updatedAt: at + n * 1_000 }) as never);
   const hints = entriesOf(app, '').flatMap(({ group, hint }) => (group === 'Session' ? [hint] : []));
   expect(hints).toEqual(['Completed · 09:05:07', 'Completed · 09:05:08']);
+});
+
+test('what no name has is looked for in everything that was recorded', async () => {
+  expect([searchEntry(app, ' '), searchEntry(app, 'desk lamp')]).toEqual([null, null]);
+  app.workspace.load();
+  await vi.waitFor(() => expect(app.workspace.info.answer).not.toBeNull());
+  const entry = searchEntry(app, ' desk lamp ');
+  expect(entry?.title).toBe('Search all runs for “desk lamp”');
+  entry?.run();
+  expect([app.window.sheet, app.window.searchFor]).toEqual(['search', 'desk lamp']);
 });

@@ -28,6 +28,14 @@ export function entriesOf(app: AppModel, query: string): Entry[] {
   return [...sessions.slice(0, MAX_RECENT), ...here, ...flowEntries(app), ...others];
 }
 
+/** Looks for what is typed in everything that was recorded: the palette knows names and first words. */
+export function searchEntry(app: AppModel, query: string): Entry | null {
+  const text = query.trim();
+  if (!text || !COMMANDS.find((one) => one.id === 'search')?.when(app)) return null;
+  const run = () => app.window.searchAll(text);
+  return { id: 'search all', group: 'Search', title: `Search all runs for “${text}”`, icon: 'search', run };
+}
+
 /** What can be done with the open request, in the order of its header, then its first blocks. */
 const OF_REQUEST = ['resume', 'fork', 'retry', 'replay', 'diff', 'try', 'again', 'abort'];
 const MAX_BLOCKS = 5;

@@ -276,6 +276,15 @@ test('a selected run that another process deleted is not selected any more', asy
   await waitFor(() => expect(said('runs-selected')).toBe('2 selected'));
 });
 
+test('a text that no list shows leads to the search that looks in everything', async () => {
+  await open('#runs=%22desk%20lamp%22%20status%3Afailed');
+  const button = await screen.findByTestId('runs-search-all');
+  expect(button.textContent).toContain('Search all runs for “desk lamp”');
+  await fireEvent.click(button);
+  await screen.findByTestId('search-hits');
+  expect(screen.getByTestId<HTMLInputElement>('search-text').value).toBe('desk lamp');
+});
+
 test('a bar of the chart filters by its day', async () => {
   await open();
   const bars = await screen.findAllByTestId('runs-bar');
@@ -362,4 +371,15 @@ test('of a hundred thousand runs only pages in view are read', async () => {
   await fireEvent.click(screen.getByTestId('runs-select-all'));
   await waitFor(() => expect(said('runs-selected')).toBe('The first 10,000 of 100,000 selected'));
   expect(screen.getByTestId<HTMLInputElement>('runs-select-all').indeterminate).toBe(true);
+  // A run that goes on changes many times a second: the ids are read again only when something is done with them.
+  const [ids, counted] = [vi.mocked(host.runIds), vi.mocked(host.countRuns)];
+  ids.mockClear();
+  counted.mockClear();
+  app.runs.changed();
+  await waitFor(() => expect(counted).toHaveBeenCalled());
+  await waitFor(() => expect(app.runs.busy).toBe(false));
+  expect(ids).not.toHaveBeenCalled();
+  await fireEvent.click(screen.getByTestId('runs-tag'));
+  await waitFor(() => expect(app.window.sheet).toBe('tag'));
+  expect(ids).toHaveBeenCalledOnce();
 });

@@ -29,7 +29,7 @@ export const withoutDays = (filter: string): string =>
     .join(' ');
 
 /** The terms of a filter: between blanks, where quotes keep blanks together. */
-const termsOf = (filter: string): string[] => filter.match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
+export const termsOf = (filter: string): string[] => filter.match(/(?:[^\s"]|"[^"]*"?)+/g) ?? [];
 
 /** What a chart is drawn of whose bars choose a range of days: without that range, so that another can be chosen. */
 export const chartedBy = (filter: string): string => (daysIn(filter) ? withoutDays(filter) : filter);

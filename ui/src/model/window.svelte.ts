@@ -111,6 +111,12 @@ export class WindowModel {
     return isLeft && (this.#leadFrom === body || this.#leadFrom?.isConnected === true);
   }
 
+  /** Looks for a text in everything that was recorded. */
+  searchAll(text: string): void {
+    this.searchFor = text;
+    this.sheet = 'search';
+  }
+
   askWriters(place: string): void {
     this.writersOf = place;
     this.sheet = 'history';

@@ -34,3 +34,16 @@ test('a command is found by what its row shows, and by nothing else', async () =
   expect(await found('command')).toEqual(['Theme: dark Command']);
   expect(await found('dark-1')).toEqual([]);
 });
+
+test('where else to look comes last, also where nothing was found', async () => {
+  const beyond = (query: string) => (query ? command('search', 'Search', `Search for ${query}`) : null);
+  const commands = [command('theme', 'Command', 'Theme: dark')];
+  render(Palette, { props: { commands: () => commands, beyond, onclose: noop } });
+  const type = (value: string) => fireEvent.input(screen.getByTestId('palette-input'), { target: { value } });
+  const titles = () => screen.queryAllByRole('option').map((row) => row.textContent?.trim().replaceAll(/\s+/g, ' '));
+  expect(titles()).toEqual(['Theme: dark Command']);
+  await type('dark');
+  expect(titles()).toEqual(['Theme: dark Command', 'Search for dark Search']);
+  await type('desk lamp');
+  expect(titles()).toEqual(['Search for desk lamp Search']);
+});

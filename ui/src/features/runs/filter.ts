@@ -1,5 +1,6 @@
 // Completion in the filter line of the runs. What a filter means and whether it is right is said by the host.
 import { completionsIn, type Completion, type Completions } from '../../base/completion';
+import { termsOf } from '../../base/day-terms';
 import { REQUEST_STATUSES } from '../../model/status';
 
 const TERMS: readonly Completion[] = [
@@ -44,3 +45,14 @@ export function completionsAt(known: Known, text: string, caret: number): Comple
   };
   return completionsIn({ terms: TERMS, values }, text, caret);
 }
+
+/** A term with a field, such as `status:failed` or `dur>1s`; what stands in quotes names none. */
+const WITH_FIELD = /^[^"]*?[:<>=]/;
+
+/** The text that a filter looks for, without its fields and what it leaves out. */
+export const textIn = (filter: string): string =>
+  termsOf(filter)
+    .filter((term) => !term.startsWith('-') && !WITH_FIELD.test(term))
+    .map((term) => term.replaceAll('"', ''))
+    .join(' ')
+    .trim();
