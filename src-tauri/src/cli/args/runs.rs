@@ -35,7 +35,7 @@ pub(crate) struct Requests {
     /// Only those with this tag; may be given several times
     #[arg(long, value_name = "TAG")]
     tag: Vec<String>,
-    /// Only those that began since then: 2h, 7d, 2026-11-20, or 2026-11-20T14:00
+    /// Only those that began since then: 2h, 7d, or a local time, like 2026-11-20 or 2026-11-20T14:00
     #[arg(long, value_name = "TIME", value_parser = past_instant)]
     since: Option<i64>,
     /// Only those that began before then

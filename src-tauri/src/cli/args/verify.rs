@@ -34,7 +34,7 @@ pub(crate) struct Verify {
     /// Only requests with this status
     #[arg(long, value_parser = status, group = "selection", conflicts_with = "request")]
     status: Option<RequestStatus>,
-    /// Only requests that began since then: 2h, 7d, 2026-11-20, or 2026-11-20T14:00
+    /// Only requests that began since then: 2h, 7d, or a local time, like 2026-11-20 or 2026-11-20T14:00
     #[arg(long, value_name = "TIME", value_parser = past_instant, group = "selection", conflicts_with = "request")]
     since: Option<i64>,
     /// Also those whose code is the code that ran

@@ -15,7 +15,7 @@ const TERMS: readonly Completion[] = [
   { text: 'dur<', hint: 'total time below' },
   { text: 'tokens>', hint: 'more tokens than' },
   { text: 'cost>', hint: 'more US dollars than' },
-  { text: 'since:', hint: 'began since 24h, 7d, 2026-11-20' },
+  { text: 'since:', hint: 'began since 24h, 7d, 2026-11-20 (local time)' },
   { text: 'until:', hint: 'began before' },
   { text: 'is:fork', hint: 'a fork' },
   { text: 'is:retry', hint: 'a retry' },
