@@ -44,7 +44,8 @@ UI_SOURCES := $(shell find ui/src ui/index.html ui/page.html ui/package.json ui/
 	ui/vite.page.config.ts ui/svelte.config.js -type f)
 FLOW_SOURCES := $(shell find flows -name node_modules -prune -o -name .flowglass -prune -o -type f \( -name '*.ts' -o -name '*.json' \) -print)
 
-BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) $(wildcard tests/flows/agent-fields/*.ts tests/flows/planted/*.ts) tests/tsconfig.json
+BEHAVIOUR_FLOWS := $(wildcard tests/flows/*.ts) $(wildcard tests/flows/agent-fields/*.ts tests/flows/planted/*.ts tests/flows/lines/*.ts) \
+	tests/tsconfig.json
 
 SDK_SOURCES := $(wildcard src-tauri/crates/script/sdk/src/*.ts src-tauri/crates/script/sdk/src/*/*.ts) src-tauri/crates/script/sdk/tsconfig.json
 

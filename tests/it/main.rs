@@ -61,6 +61,7 @@ mod held_back;
 mod host_imports;
 mod inside;
 mod inside_examples;
+mod inside_planted;
 mod inside_window;
 mod instants;
 mod intake;

@@ -25,7 +25,7 @@ fn cases() -> Vec<(String, Value)> {
 }
 
 /// Records the runs of a case, and returns the ids of their requests.
-fn record(place: &Place, name: &str, case: &Value) -> Vec<String> {
+pub(crate) fn record(place: &Place, name: &str, case: &Value) -> Vec<String> {
     let folder = repository().join("tests/flows/planted");
     for ending in ["ts", "mock.json"] {
         if let Ok(text) = std::fs::read(folder.join(format!("{name}.{ending}"))) {
@@ -65,7 +65,7 @@ fn record(place: &Place, name: &str, case: &Value) -> Vec<String> {
 }
 
 /// The arguments of a call, with the ids of this recording.
-fn filled(arguments: &Value, ids: &[String]) -> Value {
+pub(crate) fn filled(arguments: &Value, ids: &[String]) -> Value {
     match arguments {
         Value::String(text) => {
             let mut text = text.clone();
