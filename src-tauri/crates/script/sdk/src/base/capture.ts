@@ -38,6 +38,7 @@ const { getOwnPropertyDescriptor, getPrototypeOf, create } = Object;
 const { ownKeys, apply } = Reflect;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
+const { toStringTag } = Symbol;
 const functionText = Function.prototype.toString;
 const dateTime = Date.prototype.getTime;
 const isoOf = Date.prototype.toISOString;
@@ -52,9 +53,10 @@ const setSize = sizeOf(Set.prototype);
 const sourceOf = getOwnPropertyDescriptor(RegExp.prototype, 'source')!.get as () => string;
 const flagsOf = getOwnPropertyDescriptor(RegExp.prototype, 'flags')!.get as () => string;
 const typedPrototype = getPrototypeOf(Uint8Array.prototype) as object;
-const typedName = getOwnPropertyDescriptor(typedPrototype, Symbol.toStringTag)!.get as () => string | undefined;
+const typedName = getOwnPropertyDescriptor(typedPrototype, toStringTag)!.get as () => string | undefined;
 const typedLength = getOwnPropertyDescriptor(typedPrototype, 'length')!.get as () => number;
 const bufferLength = getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')!.get as () => number;
+const dataLength = getOwnPropertyDescriptor(DataView.prototype, 'byteLength')!.get as () => number;
 const promiseThen = Promise.prototype.then;
 const symbolText = Symbol.prototype.toString;
 const { is: isSame } = Object;
@@ -93,10 +95,11 @@ function inherited(value: object, key: PropertyKey): unknown {
 
 const text = (value: unknown): string => (typeof value === 'string' ? value : '');
 
-/** The name of the class of an object. */
+/** The name of the class of an object; of one without a class, like a generator, what it calls itself. */
 function className(value: object): string {
   const maker = inherited(value, 'constructor');
-  return typeof maker === 'function' && !native.isProxy(maker) ? text(data(maker, 'name')?.value) : '';
+  const name = typeof maker === 'function' && !native.isProxy(maker) ? text(data(maker, 'name')?.value) : '';
+  return name || text(inherited(value, toStringTag));
 }
 
 function isAmong(all: readonly object[], one: object): boolean {
@@ -255,7 +258,7 @@ class Preview {
     let isFirst = true;
     const entries = entriesOf(kind, value, MAX_ENTRIES);
     for (let at = 0; at < entries.length; at++) {
-      const { key, value: one, isComputed, isPair } = entries[at] as Entry;
+      const { key, value: one, instead, isPair } = entries[at] as Entry;
       if (!isFirst) this.text += ', ';
       isFirst = false;
       if (this.isFull) {
@@ -270,7 +273,7 @@ class Preview {
         continue;
       }
       if (!isList && kind !== 'set') this.text += `${keyText(key)}: `;
-      if (isComputed) this.text += '(getter)';
+      if (instead !== undefined) this.text += instead;
       else this.add(one, depth + 1, inside);
     }
     if (total > MAX_ENTRIES) {
@@ -298,7 +301,8 @@ function headOf(kind: string, value: object): { label: string; total: number } {
       const length = ask(typedLength, value);
       const name = ask(typedName, value);
       if (length === undefined || name === undefined) {
-        return { label: `${className(value) || 'ArrayBuffer'}(${ask(bufferLength, value) ?? '?'})`, total: 0 };
+        const bytes = ask(bufferLength, value) ?? ask(dataLength, value) ?? '?';
+        return { label: `${className(value) || 'ArrayBuffer'}(${bytes})`, total: 0 };
       }
       return { label: `${name}(${length})`, total: length };
     }
@@ -309,10 +313,15 @@ function headOf(kind: string, value: object): { label: string; total: number } {
   }
 }
 
+/** What stands in place of a value that code of the author's would compute, and of an index that a list leaves out. */
+const GETTER = '(getter)';
+const EMPTY = '(empty)';
+
 interface Entry {
   key: PropertyKey;
   value: unknown;
-  isComputed?: boolean;
+  /** What is shown of a property that has no value. */
+  instead?: typeof GETTER | typeof EMPTY;
   /** A key and a value of a map. */
   isPair?: boolean;
 }
@@ -350,7 +359,7 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
       found[found.length] = {
         key: at,
         value: own && 'value' in own ? own.value : undefined,
-        isComputed: own?.get !== undefined,
+        instead: own === undefined ? EMPTY : 'value' in own ? undefined : GETTER,
       };
     }
     return found;
@@ -361,7 +370,8 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
     const own = getOwnPropertyDescriptor(value, key);
     if (!own) continue;
     if (kind === 'error' && key === 'stack') continue;
-    found[found.length] = { key, value: 'value' in own ? own.value : undefined, isComputed: !('value' in own) };
+    const hasValue = 'value' in own;
+    found[found.length] = { key, value: hasValue ? own.value : undefined, instead: hasValue ? undefined : GETTER };
   }
   return found;
 }
@@ -466,13 +476,13 @@ export function opened(value: unknown, path: readonly (string | number)[]): Open
   const total = isObject ? headOf(kind, at as object).total : 0;
   const entries: Opened['entries'] = [];
   for (let nth = 0; nth < found.length; nth++) {
-    const { key, value: one, isComputed, isPair } = found[nth] as Entry;
+    const { key, value: one, instead, isPair } = found[nth] as Entry;
     const name = isPair ? capture((one as [unknown, unknown])[0]).preview : keyText(key);
     const inner = isPair ? (one as [unknown, unknown])[1] : one;
     entries[nth] = {
       name,
       key: keyOf(key),
-      value: isComputed ? { kind: 'cut', preview: '(getter)' } : capture(inner),
+      value: instead ? { kind: 'cut', preview: instead } : capture(inner),
     };
   }
   return { ...captured, entries, total };
