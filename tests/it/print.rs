@@ -498,6 +498,17 @@ fn a_handle_opens_what_is_inside() {
     assert_eq!(inside(&top, "map")["preview"], "Map(1) {\"k\" → [7]}");
 }
 
+/// Of a text of 20 MB the beginning is opened, and what is left out is counted.
+#[test]
+fn a_text_that_is_too_long_is_cut_and_said_to_be() {
+    let place = cart();
+    let found = place.print(&["flows/main.ts:10", "'é'.repeat(10_000_000)", "--request", "one"]).json();
+    let value = &found["hits"][0]["values"][0];
+    assert!(value["preview"].as_str().is_some_and(|shown| shown.ends_with("… (10000000 characters)")), "{value}");
+    let opened = place.run(&["print", "--open", value["handle"].as_str().expect("a handle")]);
+    assert!(opened.stdout.ends_with("é\n… 8976000 more characters\n"), "{} bytes", opened.stdout.len());
+}
+
 #[test]
 fn a_handle_that_is_none_is_refused() {
     let place = cart();

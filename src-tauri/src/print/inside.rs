@@ -58,18 +58,27 @@ fn short(text: &str) -> String {
 /// A value on one line.
 pub(crate) fn value(value: &PrintedValue) -> String {
     match value {
-        PrintedValue::Captured(captured) => captured.preview.clone(),
-        PrintedValue::Failed { error } => format!("<{}: {}>", error.name, error.message),
+        PrintedValue::Captured(captured) => on_a_line(&captured.preview),
+        PrintedValue::Failed { error } => on_a_line(&format!("<{}: {}>", error.name, error.message)),
     }
+}
+
+/// A text without line breaks: the message of an error, or a name, may have some.
+fn on_a_line(text: &str) -> String {
+    text.replace('\r', "\\r").replace('\n', "\\n")
 }
 
 /// A value and its entries.
 pub(crate) fn opened(opened: &OpenedValue) -> String {
     let mut text = format!("{}\n", opened.preview);
     for entry in &opened.entries {
-        text.push_str(&format!("  {}: {}\n", entry.name, entry.value.preview));
+        text.push_str(&format!("  {}: {}\n", on_a_line(&entry.name), on_a_line(&entry.value.preview)));
     }
     let shown = opened.entries.len() as u64;
+    let letters = opened.preview.encode_utf16().count() as u64;
+    if opened.kind == "string" && opened.total > letters {
+        text.push_str(&format!("… {} more characters\n", opened.total - letters));
+    }
     if opened.kind != "string" && opened.total > shown {
         text.push_str(&format!("  … {} more\n", opened.total - shown));
     }
