@@ -230,7 +230,8 @@ fn refused(place: &Place, expression: &str, column: u32, message: &str) {
 #[test]
 fn what_is_no_expression_is_refused_at_its_column() {
     let place = cart();
-    refused(&place, "sum +", 5, "has a syntax error");
+    refused(&place, "sum +", 5, "has a syntax error: it is not complete");
+    refused(&place, "[sum, 2", 7, "has a syntax error: it is not complete");
     refused(&place, "sum) + (1", 4, "a closing bracket without an opening one");
     refused(&place, "sum) => (1", 1, "a closing bracket without an opening one");
     refused(&place, "if (sum) 1", 1, "has a syntax error");

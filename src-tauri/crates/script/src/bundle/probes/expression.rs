@@ -74,7 +74,10 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
             let parsed = Parser::new(&allocator, &whole, kind).parse();
             if let Some(error) = parsed.diagnostics.iter().next() {
                 let at = error.labels.first().map_or(1, |label| label.offset());
-                return Err(wrong(&format!("has a syntax error: {}", error.message), column(at).min(end.max(1))));
+                // The bracket at the end is not the author's.
+                let is_at_end = at as usize + 1 >= whole.len();
+                let message = if is_at_end { "it is not complete" } else { &*error.message };
+                return Err(wrong(&format!("has a syntax error: {message}"), column(at).min(end.max(1))));
             }
             let body = &parsed.program.body[..];
             if let Some(at) = first_of(body).and_then(|first| closed_early(first, whole.len())) {
