@@ -253,3 +253,91 @@ fn an_expression_has_the_globals_that_the_files_do_not_use() {
     let held = ["--json", "print", &at, "1", "--if", "process.env.PLAIN === 'p'", "--request", "r"];
     assert_eq!(place.run(&held).json()["total"], 1);
 }
+
+/// On a line with several statements the names choose, and a name has no value before it is declared.
+#[test]
+fn of_several_statements_the_one_is_asked_whose_names_have_values() {
+    let place = Place::with_flow(
+        r#"const go = handler({ name: "go", inputSchema: z.any(), outputSchema: z.number(), execute: (input) => {
+  const made = [1, 2].map((one) => { const twice = one * 2; return twice + input; });
+  const total = made.reduce((sum, one) => sum + one, 0);
+  return total; } });
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: go } } });
+"#,
+    );
+    place.get("run f go --user ada --request r --input 1");
+    let print = |line: &str, names: &str| place.get(&format!("print flows/main.ts:{line} {names}"));
+    let previews = |found: &Value| -> Vec<String> {
+        let hits = found["hits"].as_array().into_iter().flatten();
+        hits.map(|hit| hit["values"][0]["preview"].as_str().unwrap_or("none").to_owned()).collect()
+    };
+    let note = |found: &Value| found["note"].as_str().unwrap_or_default().to_owned();
+    let twice = print("4", "twice");
+    assert_eq!((previews(&twice), note(&twice)), (vec!["2".to_owned(), "4".to_owned()], String::new()), "{twice}");
+    // Of the statements that fit as well the first one is asked, and the others are named.
+    let input = print("4", "input");
+    assert_eq!(previews(&input), ["1"], "{input}");
+    let said = "of several statements on the line, this is the one at column 3; write flows/main.ts:4:38 or \
+                flows/main.ts:4:61";
+    assert_eq!(note(&input), said);
+    // Behind the function, the column is one of the statement around it.
+    assert_eq!(previews(&print("4:83", "input")), ["1"]);
+    let by_column = print("4:61", "twice");
+    assert_eq!((previews(&by_column), note(&by_column)), (vec!["2".to_owned(), "4".to_owned()], String::new()));
+    // The line declares it: no statement on it has the value.
+    let total = print("5", "total");
+    assert_eq!(previews(&total), ["none"], "{total}");
+    assert_eq!(
+        note(&total),
+        "values are those before the statement runs: total is declared by it or later, so ask a later line"
+    );
+    assert_eq!(note(&print("6", "total")), "");
+}
+
+/// A message of several lines stays on the line of its hit.
+#[test]
+fn a_message_does_not_look_like_a_hit() {
+    let place = place();
+    let at = format!("flows/main.ts:{}", line("while (left"));
+    let found = place.run(&["print", &at, "new Error('one\\n  root#0+1  two')", "--request", "r", "--limit", "1"]);
+    assert!(found.stdout.contains("Error: one\\n  root#0+1  two\n"), "{found}");
+}
+
+/// Code that runs while the file loads is of no block.
+#[test]
+fn a_statement_that_runs_for_no_block_is_said_to() {
+    let place = Place::with_flow(
+        r#"const doubled = (n: number) => {
+  const twice = n * 2;
+  return twice;
+};
+const base = doubled(4);
+const go = handler({ name: "go", inputSchema: z.any(), outputSchema: z.number(), execute: () => base });
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: go } } });
+"#,
+    );
+    place.get("run f go --user ada --request r");
+    let found = place.get("print flows/main.ts:5 twice");
+    assert_eq!(found["hits"], json!([]), "{found}");
+    let note = found["note"].as_str().unwrap_or_default();
+    assert!(note.starts_with("flows/main.ts:5 ran outside of blocks only"), "{note}");
+}
+
+/// A request that waits may reach the line yet.
+#[test]
+fn a_line_behind_a_question_is_not_reached_so_far() {
+    let place = Place::with_flow(
+        r#"const ask = handler({ name: "ask", inputSchema: z.any(), outputSchema: z.any(), execute: async (input, ctx) => {
+  await ctx.suspend({ reason: "approve", message: "Go on?" });
+  const after = 1;
+  return after;
+} });
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: ask } } });
+"#,
+    );
+    assert_eq!(place.ask("run f go --user ada --request r").code, Some(4));
+    let note = || place.get("print flows/main.ts:6 after")["note"].clone();
+    assert_eq!(note(), "flows/main.ts:6 was not reached so far by the request that ran it");
+    place.get("resume r --approve");
+    assert_eq!(note(), Value::Null);
+}

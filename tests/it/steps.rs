@@ -232,6 +232,36 @@ export default defineFlow({ kind: "f", session: { stateSchema: z.object({ sum: z
     assert_eq!(prompt.matches("not committed yet: sum").count(), 2, "{prompt}");
 }
 
+/// The object of a method is one of its locals.
+#[test]
+fn a_method_shows_its_object() {
+    let place = Place::with_flow(
+        r#"class Money {
+  constructor(readonly eur: number) {}
+  get cents() { return this.eur * 100; }
+  times(n: number) { return [1].map(() => new Money(this.eur * n)); }
+}
+const go = handler({ name: "go", inputSchema: z.any(), outputSchema: z.any(), execute: () => {
+  const money = new Money(3);
+  const more = money.times(2);
+  return money.cents + more.length;
+} });
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: go } } });
+"#,
+    );
+    place.get("run f go --user ada --request r");
+    let shown = |line: u32, name: &str| -> Option<String> {
+        let at = place.get(&format!("step r --at root --to {line}"));
+        let locals = at["locals"].as_array()?;
+        let found = locals.iter().find(|local| local["name"] == name)?;
+        found["value"]["preview"].as_str().map(str::to_owned)
+    };
+    assert_eq!(shown(5, "this").as_deref(), Some("Money {eur: 3}"));
+    assert_eq!((shown(11, "this"), shown(11, "money").as_deref()), (None, Some("Money {eur: 3}")));
+    let inside = place.get("step r --at root --until n===2&&this.eur===3");
+    assert_eq!((&inside["line"], &inside["locals"][0]["name"]), (&json!(6), &json!("this")), "{inside}");
+}
+
 /// Who called a function is known also after an `await`, when the runtime's stack has forgotten it.
 #[test]
 fn the_stack_leads_through_await() {

@@ -165,6 +165,7 @@ impl Step {
   flowglass coverage req_3f2a                   how often the first statement of each line ran; - for never
   flowglass coverage req_3f2a --file hello.ts
 The head of a loop counts when the loop begins and with each turn. Lines of which no statement can run are left out.
+Code that runs while the file loads, and functions of schemas, are of no block and are not counted.
 The request is run again, with the code that ran and the recorded effects; nothing is written, and no model is asked.
 If a limit of memory or time ends that, the counts so far are shown, and the command exits with 1.")]
 pub(crate) struct Coverage {

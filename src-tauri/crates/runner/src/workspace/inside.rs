@@ -13,6 +13,7 @@ mod first_difference;
 mod first_pass;
 mod following;
 mod handle;
+mod line;
 mod locals;
 mod opened;
 mod parts;
@@ -172,7 +173,7 @@ fn difference(replayed: &Replayed, has_changed: bool) -> Option<String> {
     }
     Some(format!(
         "from {} on (event {}) the run differs from the recording: what the code uses has changed since, an expression \
-         changed what it looked at, or the code sees its probes (stack texts, depth of recursion)",
+         changed what it looked at, or the code sees its probes (texts of functions and stacks, depth of recursion)",
         divergence.path, divergence.seq
     ))
 }

@@ -48,8 +48,10 @@ pub struct Site {
     pub end_column: u32,
     /// The function around it.
     pub function: Arc<str>,
-    /// The names in its scope except those of the whole file, the nearest first.
+    /// The names in its scope except those of the whole file, the nearest first; in methods and fields also `this`.
     pub names: Arc<[String]>,
+    /// The names that have no value before it has run.
+    pub declares: Arc<[String]>,
     /// Of the turns of a `for` loop: the number of the statement that begins the loop.
     pub turn_of: Option<u32>,
 }
@@ -118,6 +120,7 @@ impl SiteTable {
                     end_column: end_column + 1,
                     function: stop.function.clone(),
                     names: stop.names.clone(),
+                    declares: stop.declares.clone(),
                     turn_of: stop.turn_of.map(|of| (first + of) as u32),
                 });
             }
@@ -137,26 +140,48 @@ impl SiteTable {
     }
 
     /// Returns the statement that is meant by a line and perhaps a column of a file, for expressions with these free
-    /// names: of several on the line the first in whose scope the most of them are. `None` if the line has no
-    /// statement.
+    /// names: of several on the line the innermost one around the column, or without one the first in whose scope the
+    /// most of the names are, and have a value. `None` if the line has no statement.
     pub fn find(&self, file: &str, line: u32, column: Option<u32>, names: &[String]) -> Option<u32> {
-        let all = self.of_file(file);
-        let on_line: Vec<usize> = all.clone().filter(|at| self.sites[*at].line == line).collect();
-        if let Some(column) = column {
-            let before = on_line.iter().rev().find(|at| self.sites[**at].column <= column);
-            return before.or(on_line.first()).map(|at| *at as u32);
+        let on_line: Vec<u32> = match column {
+            None => self.meant(file, line, names),
+            Some(column) => {
+                let on_line = self.of_file(file).filter(|at| self.sites[*at].line == line);
+                let (before, after): (Vec<usize>, _) = on_line.partition(|at| self.sites[*at].column <= column);
+                // Behind a function inside a statement, the statement is meant.
+                let end = |at: usize| (self.sites[at].end_line, self.sites[at].end_column);
+                let around = before.iter().rev().find(|at| (line, column) < end(**at));
+                around.or(before.last()).or(after.first()).map(|at| *at as u32).into_iter().collect()
+            }
+        };
+        if let Some(first) = on_line.first() {
+            return Some(*first);
         }
+        // A line in the middle of a statement.
+        let covers = |at: &usize| self.sites[*at].line < line && line <= self.sites[*at].end_line;
+        self.of_file(file).filter(covers).max_by_key(|at| self.sites[*at].line).map(|at| at as u32)
+    }
+
+    /// Returns the statements on a line that expressions with these free names fit best, in order of their places.
+    pub fn meant(&self, file: &str, line: u32, names: &[String]) -> Vec<u32> {
+        let on_line: Vec<usize> = self.of_file(file).filter(|at| self.sites[*at].line == line).collect();
         // The turns of a loop are asked with its beginning.
         let is_statement = |at: &usize| self.sites[*at].turn_of.is_none();
         let begun: Vec<usize> = on_line.iter().copied().filter(is_statement).collect();
         let on_line = if begun.is_empty() { on_line } else { begun };
-        let known = |at: usize| names.iter().filter(|name| self.sites[at].names.contains(name)).count();
-        if let Some(most) = on_line.iter().map(|at| known(*at)).max() {
-            return on_line.into_iter().find(|at| known(*at) == most).map(|at| at as u32);
-        }
-        // A line in the middle of a statement.
-        let covers = |at: &usize| self.sites[*at].line < line && line <= self.sites[*at].end_line;
-        all.filter(covers).max_by_key(|at| self.sites[*at].line).map(|at| at as u32)
+        // Where the statement ends that declares a name: before that it has no value.
+        let declared = |name: &String| on_line.iter().find(|at| self.sites[**at].declares.contains(name));
+        let end = |at: &usize| (self.sites[*at].end_line, self.sites[*at].end_column);
+        let ends: Vec<Option<(u32, u32)>> = names.iter().map(|name| declared(name).map(end)).collect();
+        let fits = |at: usize| {
+            let site = &self.sites[at];
+            let has_value = |end: Option<(u32, u32)>| end.is_none_or(|end| (site.line, site.column) >= end);
+            let known = names.iter().zip(&ends).filter(|(name, _)| site.names.contains(name));
+            known.fold((0, 0), |(known, set), (_, end)| (known + 1, set + usize::from(has_value(*end))))
+        };
+        let fit: Vec<(usize, (usize, usize))> = on_line.into_iter().map(|at| (at, fits(at))).collect();
+        let best = fit.iter().map(|(_, fits)| *fits).max();
+        fit.into_iter().filter(|(_, fits)| Some(*fits) == best).map(|(at, _)| at as u32).collect()
     }
 
     /// Returns the statements that are asked for by one: with it the turns of the loop that it begins, if those are on

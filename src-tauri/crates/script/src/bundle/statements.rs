@@ -6,6 +6,7 @@
 //! runs (`try`, `do`, a label), nor in code that runs while the file loads. Must not depend on what is asked.
 
 mod heads;
+mod parts;
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use oxc::ast::ast::{
     ArrowFunctionBody, ArrowFunctionExpression, BindingPattern, Comment, DoWhileStatement, Expression, ForInStatement,
     ForOfStatement, ForStatement, Function, FunctionBody, IfStatement, MethodDefinition, ObjectProperty,
-    PropertyDefinition, PropertyKey, Statement, StaticBlock, VariableDeclarator, WhileStatement,
+    PropertyDefinition, PropertyKey, PropertyKind, Statement, StaticBlock, VariableDeclarator, WhileStatement,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::semantic::{Scoping, SemanticBuilder};
@@ -22,6 +23,7 @@ use oxc::span::GetSpan;
 use oxc::syntax::scope::{ScopeFlags, ScopeId};
 
 use crate::bundle::parsed::parsed;
+use parts::{declared, head_end, labelled, runs};
 
 /// How many names a statement lists at most.
 const MAX_NAMES: usize = 1000;
@@ -35,8 +37,10 @@ pub(crate) struct Stop {
     pub(crate) end: u32,
     /// The function around it, as the source names it.
     pub(crate) function: Arc<str>,
-    /// The names in its scope except those of the whole file, the nearest first.
+    /// The names in its scope except those of the whole file, the nearest first; in methods and fields also `this`.
     pub(crate) names: Arc<[String]>,
+    /// The names that have no value before it has run.
+    pub(crate) declares: Arc<[String]>,
     /// Of the turns of a `for` loop: the index of the statement that begins the loop.
     pub(crate) turn_of: Option<usize>,
 }
@@ -88,6 +92,8 @@ impl Stops {
                 scoping: &scoping,
                 scopes: Vec::new(),
                 functions: Vec::new(),
+                objects: Vec::new(),
+                is_method: false,
                 pending: None,
                 bodies: HashSet::new(),
                 loops: HashMap::new(),
@@ -137,6 +143,10 @@ struct Reader<'s> {
     scoping: &'s Scoping,
     scopes: Vec<ScopeId>,
     functions: Vec<Arc<str>>,
+    /// For each function that has a `this` of its own: whether that is an object by the way it is written.
+    objects: Vec<bool>,
+    /// Whether the next function is a method.
+    is_method: bool,
     /// The name that the next function has from what it is assigned to.
     pending: Option<Arc<str>>,
     /// Where statements begin that are the whole body of another.
@@ -152,7 +162,7 @@ impl Reader<'_> {
     fn add(&mut self, start: u32, end: u32) -> usize {
         let function = self.functions.last().cloned().unwrap_or_default();
         let names = self.names();
-        self.found.push(Stop { start, end, function, names, turn_of: None });
+        self.found.push(Stop { start, end, function, names, declares: Arc::default(), turn_of: None });
         self.found.len() - 1
     }
 
@@ -161,6 +171,7 @@ impl Reader<'_> {
         let statement = labelled(statement);
         let start = statement.span().start;
         let at = self.add_if(runs(statement), start, head_end(statement))?;
+        self.found[at].declares = declared(statement).into();
         if let Statement::ForStatement(_) | Statement::ForInStatement(_) | Statement::ForOfStatement(_) = statement {
             self.loops.insert(start, at);
         }
@@ -179,7 +190,9 @@ impl Reader<'_> {
         }
         let mut seen = HashSet::new();
         let inner_first = self.scopes.iter().skip(1).rev().flat_map(|scope| names_of(self.scoping, *scope));
-        let names: Arc<[String]> = inner_first.filter(|name| seen.insert(name.clone())).take(MAX_NAMES).collect();
+        let this = self.objects.last().filter(|is_object| **is_object).map(|_| "this".to_owned());
+        let all = this.into_iter().chain(inner_first);
+        let names: Arc<[String]> = all.filter(|name| seen.insert(name.clone())).take(MAX_NAMES).collect();
         self.names.insert(*inner, names.clone());
         names
     }
@@ -209,42 +222,6 @@ fn key_name<'k>(key: &'k PropertyKey<'_>) -> Option<std::borrow::Cow<'k, str>> {
         PropertyKey::PrivateIdentifier(it) => Some(format!("#{}", it.name).into()),
         _ => None,
     })
-}
-
-/// The statement behind the labels of another.
-fn labelled<'a, 'b>(statement: &'b Statement<'a>) -> &'b Statement<'a> {
-    match statement {
-        Statement::LabeledStatement(it) => labelled(&it.body),
-        other => other,
-    }
-}
-
-/// Whether a statement does something when it is reached. What the condition of a loop does is a stop of its own.
-fn runs(statement: &Statement<'_>) -> bool {
-    match statement {
-        Statement::TryStatement(_) | Statement::WhileStatement(_) | Statement::DoWhileStatement(_) => false,
-        Statement::BlockStatement(_) | Statement::EmptyStatement(_) | Statement::FunctionDeclaration(_) => false,
-        Statement::TSTypeAliasDeclaration(_) | Statement::TSInterfaceDeclaration(_) => false,
-        Statement::TSExternalModuleDeclaration(_) | Statement::TSGlobalDeclaration(_) => false,
-        Statement::TSNamespaceDeclaration(it) => !it.declare,
-        Statement::VariableDeclaration(it) => !it.declare,
-        Statement::ClassDeclaration(it) => !it.declare,
-        Statement::TSEnumDeclaration(it) => !it.declare,
-        _ => true,
-    }
-}
-
-/// Where the part of a statement ends that runs when it is reached.
-fn head_end(statement: &Statement<'_>) -> u32 {
-    match statement {
-        Statement::IfStatement(it) => it.test.span().end,
-        Statement::ForStatement(it) => it.body.span().start,
-        Statement::ForInStatement(it) => it.right.span().end,
-        Statement::ForOfStatement(it) => it.right.span().end,
-        Statement::SwitchStatement(it) => it.discriminant.span().end,
-        Statement::ClassDeclaration(it) => it.body.span.start,
-        other => other.span().end,
-    }
 }
 
 impl<'a> Visit<'a> for Reader<'_> {
@@ -313,12 +290,15 @@ impl<'a> Visit<'a> for Reader<'_> {
     }
 
     fn visit_function(&mut self, it: &Function<'a>, flags: ScopeFlags) {
+        let is_method = std::mem::take(&mut self.is_method);
         if it.body.is_none() {
             return;
         }
+        self.objects.push(is_method || it.this_param.is_some());
         self.begin_function(it.id.as_ref().map(|id| id.name.as_str()));
         walk::walk_function(self, it, flags);
         self.functions.pop();
+        self.objects.pop();
     }
 
     fn visit_arrow_function_expression(&mut self, it: &ArrowFunctionExpression<'a>) {
@@ -352,35 +332,42 @@ impl<'a> Visit<'a> for Reader<'_> {
     fn visit_object_property(&mut self, it: &ObjectProperty<'a>) {
         self.visit_property_key(&it.key);
         self.name(key_name(&it.key).as_deref(), Some(&it.value));
+        self.is_method = it.method || it.kind != PropertyKind::Init;
         self.visit_expression(&it.value);
     }
 
     fn visit_method_definition(&mut self, it: &MethodDefinition<'a>) {
         self.visit_property_key(&it.key);
         self.pending = key_name(&it.key).map(|name| Arc::from(&*name));
+        self.is_method = true;
         self.visit_function(&it.value, ScopeFlags::Function);
     }
 
     fn visit_property_definition(&mut self, it: &PropertyDefinition<'a>) {
         self.name(key_name(&it.key).as_deref(), it.value.as_ref());
-        let Some(value) = it.value.as_ref().filter(|value| self.is_stop(value, it.r#static)) else {
-            return walk::walk_property_definition(self, it);
-        };
         self.visit_decorators(&it.decorators);
         self.visit_property_key(&it.key);
-        self.visit_field(&it.key, value, it.r#static);
+        self.objects.push(true);
+        match &it.value {
+            Some(value) if self.is_stop(value, it.r#static) => self.visit_field(&it.key, value, it.r#static),
+            Some(value) => self.visit_expression(value),
+            None => {}
+        }
+        self.objects.pop();
     }
 
     fn visit_static_block(&mut self, it: &StaticBlock<'a>) {
         if !self.is_in_function() {
             return walk::walk_static_block(self, it);
         }
+        self.objects.push(true);
         self.begin_function(Some("static"));
         if let Some(first) = it.body.first() {
             self.spots.push((first.span().start, Spot::StaticEntry));
         }
         walk::walk_static_block(self, it);
         self.functions.pop();
+        self.objects.pop();
     }
 }
 

@@ -299,7 +299,10 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     let seen = shared.clone();
     let took = move |id: u32, tick: f64, site: u32, order: f64, values: String, stack: String| {
         let execution = probe.executions.borrow().get((id as usize).wrapping_sub(1)).cloned();
-        let Some(execution) = execution else { return };
+        let Some(execution) = execution else {
+            probe.probed.borrow_mut().is_outside = true;
+            return;
+        };
         let wrong = |error: serde_json::Error| json!([{ "error": { "name": "Error", "message": error.to_string() } }]);
         let values = engine::data::parse(&values).unwrap_or_else(wrong);
         probe.took(

@@ -142,6 +142,8 @@ pub struct Probed {
     pub spells: Vec<Spell>,
     /// In order of time.
     pub hits: Vec<Hit>,
+    /// Whether code of no block reached a statement that is asked for, such as code that runs while the file loads.
+    pub is_outside: bool,
     /// Whether the limit ended the replay.
     pub is_full: bool,
     /// How often the condition was asked.

@@ -10,6 +10,7 @@ use store::RequestQuery;
 use super::super::Workspace;
 use super::Answer;
 use super::handle::Handle;
+use super::line::AskedLine;
 use super::parts::Part;
 use super::probed_code::ProbedCode;
 use super::stops::failed_condition;
@@ -71,6 +72,8 @@ struct PrintedIn {
     /// How many hits there are at least, and whether there may be more.
     total: u64,
     may_be_more: bool,
+    /// Whether code of no block reached the statement.
+    is_outside: bool,
     /// How many executions of blocks ran again for it.
     ran: usize,
 }
@@ -87,6 +90,7 @@ impl Workspace {
         let mut found = Printed::default();
         let (mut has_file, mut has_statement) = (0_usize, 0_usize);
         let mut nearest: Option<String> = None;
+        let (mut is_outside, mut is_open) = (false, false);
         let is_one = query.request.is_some();
         let asked = self.asked_requests(query)?;
         let has_asked = !asked.is_empty();
@@ -110,6 +114,7 @@ impl Workspace {
                 continue;
             };
             has_file += 1;
+            is_open |= !row.status.is_terminal();
             let place = Place { file: &file, names: &names, query };
             let mut codes = parts.codes();
             if !codes.any(|(_, code)| code.table.find(&file, query.line, query.column, &names).is_some()) {
@@ -119,7 +124,8 @@ impl Workspace {
                 break;
             }
             match self.printed_in(&row, &place, limit - found.hits.len()) {
-                Ok(Some(PrintedIn { mut hits, note, ended_by, total, may_be_more, ran })) => {
+                Ok(Some(PrintedIn { mut hits, note, ended_by, total, may_be_more, is_outside: is_out, ran })) => {
+                    is_outside |= is_out;
                     found.total = found.total.saturating_add(u32::try_from(total).unwrap_or(u32::MAX));
                     found.total_is_at_least |= may_be_more;
                     found.ran += ran as u32;
@@ -148,15 +154,19 @@ impl Workspace {
             } else {
                 format!("no request{which} is recorded")
             });
+        } else if found.hits.is_empty() && is_outside && query.condition.is_none() {
+            let why = "ran outside of blocks only, as while the file loads or in a schema: no value can be asked there";
+            found.note = Some(format!("{file}:{} {why}", query.line));
         } else if found.hits.is_empty() && has_statement > found.notes.len() {
             let condition = if query.condition.is_some() { " while the condition holds" } else { "" };
             let asked = if has_statement == 1 { "the request".to_owned() } else { format!("{has_statement} requests") };
-            found.note = Some(format!("{file}:{} was never reached{condition} by {asked} that ran it", query.line));
+            let reached = if is_open { "not reached so far" } else { "never reached" };
+            found.note = Some(format!("{file}:{} was {reached}{condition} by {asked} that ran it", query.line));
         } else if found.hits.is_empty() {
             found.lacks_statement = nearest.is_some();
             found.note = nearest;
         } else {
-            found.note = self.line_that_changed(&file, query, &found);
+            found.note = self.known_of_line(&Place { file: &file, names: &names, query }, &found);
         }
         if let Some(hidden) = self.hidden_env(query.expressions.iter().chain(&query.condition)) {
             found.note = Some(found.note.map_or(hidden.clone(), |note| format!("{note}; {hidden}")));
@@ -195,6 +205,7 @@ impl Workspace {
             found.note = found.note.take().or(changed).or(failed).or(note);
             let is_cut = probed.is_full || ended_by.is_some();
             found.ended_by = found.ended_by.take().or(ended_by);
+            found.is_outside |= probed.is_outside;
             let (total, ran) = (answer.total, answer.ran);
             let hits = self.hits(&row, code, query, answer).into_iter();
             let own: Vec<_> = hits.filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from).collect();
@@ -302,20 +313,16 @@ impl Workspace {
         .collect()
     }
 
-    /// Says what the line was when it ran, if the file has another line there today; or where its statement begins.
-    fn line_that_changed(&self, file: &str, query: &PrintQuery, found: &Printed) -> Option<String> {
+    /// Says what must be known of the line whose hits were found.
+    fn known_of_line(&self, place: &Place<'_>, found: &Printed) -> Option<String> {
+        let Place { file, names, query } = place;
         let hit = found.hits.first()?;
-        if hit.line != query.line {
-            return Some(format!("line {} is inside the statement that begins on line {}", query.line, hit.line));
-        }
         let parts = self.parts_of_request(&hit.request_id).ok()?;
         let part = parts.all.iter().find(|part| part.seqs.contains(&hit.seq))?;
         let code = part.code.as_ref().ok()?;
-        let line_of = |text: &str| text.lines().nth(query.line as usize - 1).map(str::trim).map(str::to_owned);
-        let ran = code.text(file).and_then(line_of)?;
-        let today = std::fs::read_to_string(self.dir.join(file)).ok().and_then(|text| line_of(&text));
-        (today.as_deref() != Some(&ran))
-            .then(|| format!("{file} has changed since: line {} was `{ran}` when it ran", query.line))
+        let today = std::fs::read_to_string(self.dir.join(file)).ok();
+        let asked = AskedLine { file, line: query.line, column: query.column, names };
+        asked.known(&code.table, code.text(file), today.as_deref(), found)
     }
 }
 

@@ -26,7 +26,7 @@ interface Native {
   entered(call: number, from: number): void;
   /** What is behind a watched name, by its number, is another one after the expressions of a question. */
   changed(id: number, tick: number, name: number): void;
-  /** The values at a statement, as JSON, and the stack there. */
+  /** The values at a statement, as JSON, and the stack there. Of code of no block only that it was reached: 0 as `id`. */
   took(id: number, tick: number, site: number, order: number, values: string, stack: string): void;
   /** Node's message for an error of the runtime: its class, message and stack. */
   explain(className: string, message: string, stack: string): string | undefined;

@@ -40,8 +40,8 @@ type Asked = Pick<Counter, 'id' | 'reports' | 'traces' | 'from' | 'to'>;
 
 const fresh = (asked: Asked): Counter => ({ ...asked, tick: 0, call: 0, calls: 0 });
 
-/** Of code that runs for no block. */
-const NONE = fresh({ id: 0, reports: false, traces: false, from: Infinity, to: 0 });
+/** Of code that runs for no block: that it reached a statement is told once, and no more. */
+const NONE = fresh({ id: 0, reports: false, traces: false, from: 0, to: Infinity });
 
 const byToken = new Map<number, Counter>();
 const byId = new Map<number, Counter>();
@@ -151,6 +151,11 @@ export function take(
   thunks: readonly Thunk[],
   watched: readonly Thunk[] = [],
 ): void {
+  if (counter.id === 0) {
+    counter.to = 0;
+    native.took(0, 0, site, 0, '', '');
+    return;
+  }
   const token = currentToken();
   const before = goOnAs(ASIDE);
   isAside = true;

@@ -106,10 +106,37 @@ fn a_label_and_a_try_run_nothing() {
 fn fields_and_static_blocks_of_a_class_run() {
     check(
         "class A { a = f(); b; c = () => g(); static d = h(); static { k(); } #e = (i(), 1); }",
-        &[("a = f()", "a", ""), ("g()", "c", ""), ("#e = (i(), 1)", "#e", "")],
+        &[("a = f()", "a", "this"), ("g()", "c", "this"), ("#e = (i(), 1)", "#e", "this")],
     );
     check(
         "function f() { class A { static d = h(); static { k(); } static n = class {}; } }",
-        &[("class A ", "f", "A"), ("d = h()", "d", "A"), ("k();", "static", "A")],
+        &[("class A ", "f", "A"), ("d = h()", "d", "this A"), ("k();", "static", "this A")],
     );
+}
+
+#[test]
+fn methods_have_their_object_in_scope() {
+    check(
+        "const o = { m(n) { f(n); }, get g() { return 1; }, a: () => k(), h: function () { l(); } };",
+        &[("f(n);", "m", "this n"), ("return 1;", "g", "this"), ("k()", "a", ""), ("l();", "h", "")],
+    );
+    check(
+        "class A { m(): void; m() { [].map((n) => n); function f() { g(); } } c = (n) => n; } function f() { h(); }",
+        &[
+            ("[].map((n) => n);", "m", "this f"),
+            ("n", "(anonymous)", "this n f"),
+            ("g();", "f", "f"),
+            ("n", "c", "this n"),
+            ("h();", "f", ""),
+        ],
+    );
+    check("function f(this: { n: number }) { g(); }", &[("g();", "f", "this")]);
+}
+
+#[test]
+fn statements_declare_names() {
+    let text = "function f() { const { a, b: [c] } = {}, d = 1; var e; let g; class H {} for (const i of []) k(); }";
+    let stops = Stops::read(text, "a.ts").expect("it parses");
+    let found: Vec<String> = stops.found.iter().map(|stop| stop.declares.join(" ")).collect();
+    assert_eq!(found, ["a c d", "", "g", "H", "", "", ""]);
 }
