@@ -109,3 +109,35 @@ fn a_run_that_its_time_ended_shows_what_came_before() {
     check_cut(&answer, &["the request was ended by a limit", "300 ms", "1800 ms"]);
     assert_eq!(previews(&answer), ["0", "0", "1", "3", "6"]);
 }
+
+/// A loop of ten million turns is printed to its end, but not stepped through.
+#[test]
+fn a_block_of_too_many_statements_is_printed_and_not_stepped_through() {
+    let place = Place::with_flow(
+        r#"const loop = handler({ name: "loop", inputSchema: z.any(), outputSchema: z.number(), execute: (turns) => {
+  let sum = 0;
+  for (let turn = 0; turn < turns; turn++) {
+    sum += turn % 7;
+  }
+  return sum;
+} });
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: loop } } });
+"#,
+    );
+    place.get("run f go --user ada --request r --input 10000000");
+    let first = place.get("print flows/main.ts:6 turn sum --limit 2");
+    assert_eq!(
+        (&first["hits"][1]["values"][0]["json"], &first["totalIsAtLeast"]),
+        (&json!(1), &json!(true)),
+        "{first}"
+    );
+    let last = place.get("print flows/main.ts:8 sum");
+    assert_eq!(
+        (&last["hits"][0]["tick"], &last["hits"][0]["values"][0]["json"]),
+        (&json!(20_000_003), &json!(29_999_994))
+    );
+    let refused = place.ask("step r --at root#0+5");
+    assert_eq!(refused.code, Some(7), "{refused}");
+    let why = refused.json()["error"]["message"].as_str().unwrap_or_default().to_owned();
+    assert!(why.contains("ran more than 4000000 statements") && why.contains("print its values with --limit"), "{why}");
+}

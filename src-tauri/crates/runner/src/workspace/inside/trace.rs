@@ -61,9 +61,9 @@ impl Workspace {
         let probed = &answer.replayed.probed;
         if probed.ticks as usize > MAX_TICKS {
             return Err(Fault::refused(format!(
-                "block {} ran {} statements: at most {MAX_TICKS} can be stepped through; print its values with a \
-                 condition instead",
-                execution.path, probed.ticks
+                "block {} ran more than {MAX_TICKS} statements, which is too many to step through; print its values \
+                 with --limit or --if instead",
+                execution.path
             )));
         }
         if let Some(limit) = answer.ended_by.as_ref().filter(|_| !is_ended_by_limit(events, execution)) {
