@@ -154,6 +154,7 @@ mod sources;
 mod special_files;
 mod state;
 mod steps;
+mod steps_thrown;
 mod storage;
 mod storms;
 mod synthetic;

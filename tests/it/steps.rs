@@ -201,6 +201,7 @@ fn what_is_not_there_is_said() {
     assert_eq!(said("root/step:fails", &["--into", "--back"]).0, Some(2));
     let never = at(&place, "root/step:fails#0+1", &["--until", "false"]);
     assert_eq!(never["ended"], "error", "it never holds, so the block ends");
+    assert_eq!(never["note"], "the expression holds at no later statement of this block");
 }
 
 /// The state as the block sees it: what it wrote itself is there before it is in force.

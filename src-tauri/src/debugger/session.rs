@@ -131,8 +131,7 @@ impl Session {
         let from = self.here.clone();
         let moved = self.look(&at_of(&from), to.clone(), &[])?;
         if matches!(to, Move::Until(_)) && moved.ended.is_some() {
-            let why = moved.note.map(|note| format!(": {note}")).unwrap_or_default();
-            return Ok(Reached::end(&format!("the expression holds at no later statement of this block{why}")));
+            return Ok(Reached::end(&moved.note.unwrap_or_default()));
         }
         let inside = match to {
             Move::Into => {

@@ -24,6 +24,7 @@ mod schedule;
 mod scopes;
 mod step;
 mod stops;
+mod thrown;
 mod trace;
 
 pub use at::{InsideAt, Move};

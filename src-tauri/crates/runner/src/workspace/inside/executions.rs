@@ -8,10 +8,30 @@ use super::super::experiment::nearest;
 use super::at::InsideAt;
 use crate::core::fault::Fault;
 
+/// An instant as the blocks of its request make it out: a name may end like an attempt or a statement, as `b#2`.
+pub(super) fn meant(request: &str, events: &[Event], at: &InsideAt) -> InsideAt {
+    // As it is written where the request is not known: REQUEST@PATH.
+    let path = at.path.strip_prefix(request).and_then(|rest| rest.strip_prefix('@')).unwrap_or(&at.path);
+    let attempt = at.attempt.map(|attempt| format!("#{attempt}")).unwrap_or_default();
+    let tick = at.tick.map(|tick| format!("+{tick}")).unwrap_or_default();
+    let readings = [
+        InsideAt { path: path.to_owned(), ..at.clone() },
+        InsideAt { path: format!("{path}{attempt}"), attempt: None, tick: at.tick },
+        InsideAt { path: format!("{path}{attempt}{tick}"), attempt: None, tick: None },
+    ];
+    let is_begun = |path: &str| {
+        let is_begin = |event: &Event| matches!(event.kind, EventKind::BlockStarted { .. });
+        events.iter().any(|event| is_begin(event) && event.path.as_deref() == Some(path))
+    };
+    let found = readings.iter().position(|reading| is_begun(&reading.path));
+    let [first, ..] = &readings;
+    found.map_or(first, |at| &readings[at]).clone()
+}
+
 /// The execution that an instant names.
 pub(super) fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Result<Execution, Fault> {
-    // As it is written where the request is not known: REQUEST@PATH.
-    let at_path = at.path.strip_prefix(request).and_then(|rest| rest.strip_prefix('@')).unwrap_or(&at.path);
+    let at = meant(request, events, at);
+    let at_path = at.path.as_str();
     let begun = events.iter().filter_map(|event| match (&event.kind, &event.path) {
         (EventKind::BlockStarted { .. }, Some(path)) if **path == *at_path => Some((path.clone(), event.attempt)),
         _ => None,

@@ -1,7 +1,7 @@
 //! Steps through a block of a recorded request, forward and back. The statements of one execution are traced once; a
 //! step is a place in that trace, and the values there come from one more run that stops at it.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use engine::error::{FlowError, told};
@@ -11,14 +11,17 @@ use serde_json::Value;
 
 use super::super::Workspace;
 use super::at::{InsideAt, Move};
-use super::ended_by::is_limit;
-use super::executions::{deepest, error_of, execution_of};
+use super::executions::{deepest, error_of, execution_of, meant};
 use super::handle::Handle;
 use super::print::{checked, no_statement};
 use super::probed_code::ProbedCode;
 use super::trace::Trace;
 use crate::core::fault::Fault;
 use crate::views::{EndOfBlock, Instant, Local, PrintedValue, RequestRow, ThrownByExpression};
+
+/// What is said of a statement at which no values were taken.
+const NOT_TAKEN: &str = "no values can be taken here: the runtime has no room left at this depth of recursion, or the \
+                         replay ended before";
 
 /// An instant to show.
 #[derive(Clone, Debug)]
@@ -32,13 +35,16 @@ pub struct StepQuery {
 }
 
 /// One block of a request.
-struct Inside<'q> {
+pub(super) struct Inside<'q> {
     row: RequestRow,
     events: Vec<Event>,
-    code: Arc<ProbedCode>,
+    pub(super) code: Arc<ProbedCode>,
     execution: Execution,
-    trace: Arc<Trace>,
-    error: Option<FlowError>,
+    pub(super) trace: Arc<Trace>,
+    pub(super) error: Option<FlowError>,
+    pub(super) thrown: OnceCell<Option<u64>>,
+    /// The statement that the query names, if it names one.
+    tick: Option<u64>,
     query: &'q StepQuery,
 }
 
@@ -48,7 +54,8 @@ impl Workspace {
     pub fn step(&self, request: &str, query: &StepQuery) -> Result<Instant, Fault> {
         let (row, events) = self.whole_log_of(request)?;
         let missing = |why: String| Fault::not_found(format!("request \"{request}\": {why}"));
-        let execution = execution_of(request, &events, &query.at)?;
+        let at = meant(request, &events, &query.at);
+        let execution = execution_of(request, &events, &at)?;
         let (code, trace) = self.trace(&row, &events, &execution)?;
         let error = error_of(&events, &execution);
         if trace.statements.is_empty() {
@@ -58,16 +65,18 @@ impl Workspace {
                 deepest(&events, &execution.path)
             )));
         }
-        let inside = Inside { row, events, code, execution, trace, error, query };
+        let thrown = OnceCell::new();
+        let inside = Inside { row, events, code, execution, trace, error, thrown, tick: at.tick, query };
         let from = inside.from()?;
         let to = inside.on_statement(from, &query.to)?;
         let (tick, failed) = match &to {
             Move::Until(expression) => self.until(&inside, from, expression)?,
             to => (inside.moved(from, to), None),
         };
-        let missed = inside.missed(tick);
+        let missed = inside.missed(tick).or_else(|| inside.thrown_by_none());
         let mut instant = self.instant_inside(inside, tick)?;
-        instant.note = failed.or(missed).or(instant.note).or_else(|| self.hidden_env(query.watches.iter()));
+        let missed = missed.into_iter().chain(failed).reduce(|missed, failed| format!("{missed}: {failed}"));
+        instant.note = missed.or(instant.note).or_else(|| self.hidden_env(query.watches.iter()));
         Ok(instant)
     }
 
@@ -149,7 +158,7 @@ impl Workspace {
                 name: error.name.clone(),
                 message: told(&error.message, error.details.as_ref()),
             }),
-            note: trace.note.clone(),
+            note: trace.note.clone().or_else(|| (is_inside && hit.is_none()).then(|| NOT_TAKEN.to_owned())),
             code: code.hash.clone(),
             state: Vec::new(),
             file: site.file,
@@ -182,57 +191,38 @@ impl Workspace {
 }
 
 impl Inside<'_> {
-    fn ticks(&self) -> u64 {
+    pub(super) fn ticks(&self) -> u64 {
         self.trace.statements.len() as u64
     }
 
-    /// Says that a line was not reached.
+    /// Says that a line was not reached, or that an expression did not hold.
     fn missed(&self, tick: u64) -> Option<String> {
         let (line, when) = match &self.query.to {
             Move::To(line) if tick > self.ticks() => (line, "after"),
             Move::BackTo(line) if tick == 0 => (line, "before"),
+            Move::Until(_) if tick > self.ticks() => {
+                return Some("the expression holds at no later statement of this block".to_owned());
+            }
             _ => return None,
         };
         Some(format!("line {line} is not reached in this block {when} the instant that was left"))
     }
 
-    /// The statement that threw, if the block failed by itself.
-    fn thrown_at(&self) -> Option<u64> {
-        let error = self.error.as_ref()?;
-        let last = self.site(self.ticks());
-        if is_limit(error) || self.text_at(last).starts_with("throw") {
-            return Some(self.ticks());
-        }
-        // Only an error knows where it was thrown: of another value it is the last `throw`.
-        let Some(place) = error.location.as_ref() else {
-            let mut throws: HashMap<u32, bool> = HashMap::new();
-            let is_throw = |tick: &u64| {
-                let number = self.trace.statements[*tick as usize - 1].site;
-                *throws.entry(number).or_insert_with(|| self.text_at(self.site(*tick)).starts_with("throw"))
-            };
-            return (1..=self.ticks()).rev().find(is_throw);
-        };
-        let is_there = |tick: &u64| {
-            let site = self.site(*tick);
-            site.file == place.file && site.line <= place.line && place.line <= site.end_line
-        };
-        (1..=self.ticks()).rev().find(is_there)
+    /// Says how the block failed if the statement that threw is wanted and is not known.
+    fn thrown_by_none(&self) -> Option<String> {
+        let is_wanted = self.tick.is_none() && self.query.to == Move::Stay && self.thrown_at().is_none();
+        let error = self.error.as_ref().filter(|_| is_wanted)?;
+        let message = told(&error.message, error.details.as_ref());
+        Some(format!("none of its statements is known to have thrown, but the block failed: {}: {message}", error.name))
     }
 
-    fn site(&self, tick: u64) -> &Site {
+    pub(super) fn site(&self, tick: u64) -> &Site {
         &self.code.table.sites[self.trace.statements[tick as usize - 1].site as usize]
-    }
-
-    /// The source from a statement on, to the end of its line.
-    fn text_at(&self, site: &Site) -> String {
-        let source = self.code.code.sources.iter().find(|source| source.file == site.file);
-        let line = source.and_then(|source| source.text.lines().nth(site.line as usize - 1)).unwrap_or_default();
-        line.chars().skip(site.column as usize - 1).collect()
     }
 
     fn from(&self) -> Result<u64, Fault> {
         let ticks = self.ticks();
-        match self.query.at.tick {
+        match self.tick {
             None => Ok(self.thrown_at().unwrap_or(1)),
             Some(tick) if tick <= ticks + 1 => Ok(tick),
             Some(tick) => Err(Fault::not_found(format!(
