@@ -38,6 +38,8 @@ const fickle = handler({
   approval: { required: (_args, ctx: any) => ctx.session.state.strict },
   execute: async (_input, ctx) => { await say(ctx, "fickle"); return "done"; },
 });
+/** Its handlers are read before its approval is. */
+const drop = handler({ name: "drop", description: "Drops", approval: { required: () => false }, execute: () => { throw new RangeError("gone"); } }).rescue([{ when: [RangeError], block: otherwise }]);
 const bot = (name: string, tools: any, more: object = {}) => generator({ name, model: "tiny", prompt: "Go on.", tools, ...more });
 
 export default defineFlow({
@@ -45,6 +47,7 @@ export default defineFlow({
   session: { stateSchema: z.object({ log: z.array(z.string()).default([]), strict: z.boolean().default(true) }) },
   actions: {
     manual: { block: bot("manual", [pay, mail, look]) },
+    dropped: { block: bot("dropped", [drop]) },
     auto: { block: bot("auto", [pay, mail], { toolApproval: "auto" }) },
     all: { block: bot("all", [look], { toolApproval: "all" }) },
     rules: { block: bot("rules", [look, mail], { toolApproval: { require: ["look"], autoApprove: ["mail"] } }) },

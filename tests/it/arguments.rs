@@ -188,6 +188,10 @@ const MISTAKES: &[(&str, &[&str])] = &[
         "one.rescue(any([{ when: \"Error\", block: one }]))",
         &["rescue[0].when", "array of error classes", "got \"Error\""],
     ),
+    (
+        "handler(any({ name: \"h\", execute: () => 1, rescue: [{ when: () => true, block: one }] }))",
+        &["handler \"h\"", "rescue[0].when", "array of error classes", "got the function when"],
+    ),
     ("one.rescue(any([{ when: [\"Error\"], block: one }]))", &["rescue[0].when", "error classes", "got \"Error\""]),
     ("one.rescue(any([{ block: () => 1 }]))", &["rescue[0].block", "needs a block", "got the function block"]),
     ("one.asTool(any(\"primary\"))", &["asTool of handler \"one\"", "options", "got \"primary\""]),

@@ -10,7 +10,7 @@ import { describeValue } from '../base/arguments';
 import { kind as errorClass } from '../base/errors';
 import { answerJson, parseAsync, type Answer, type AnySchema } from '../base/schema';
 import { standsFor } from '../base/sources';
-import { needHandlers, type Block, type Config, type Handler } from './blocks';
+import { handlersOf, type Block, type Config, type Handler } from './blocks';
 import { nearest, warn } from './known-keys';
 import { nextParsed, nextWith } from './middleware';
 
@@ -181,7 +181,7 @@ function gatedBy(block: Block, execute: (ctx: Ctx, next: () => unknown) => unkno
   const changes: Config = { middleware: [{ name: 'approval', execute }, ...((middleware ?? []) as unknown[])] };
   // A chain's handlers run inside of its middleware, and see no refusal.
   if (rescue !== undefined && block.kind !== 'sequencer') {
-    const handlers = needHandlers(rescue, `${block.kind} "${block.name}"`);
+    const handlers = handlersOf(rescue, `${block.kind} "${block.name}"`);
     changes.rescue = handlers.map((handler): Handler => ({ ...handler, block: passing(handler.block) }));
   }
   if (typeof onErrored === 'function') {

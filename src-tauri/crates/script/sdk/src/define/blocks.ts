@@ -4,7 +4,16 @@
 
 import { describeValue, needFunction, type Fn } from '../base/arguments';
 import { checkPolicy } from './approval';
-import { checkConfig, checkIdentity, checkLoop, checkName, needBlock, needHandlers, type ToolIdentity } from './checks';
+import {
+  checkConfig,
+  checkIdentity,
+  checkLoop,
+  checkName,
+  handlersOf,
+  needBlock,
+  needHandlers,
+  type ToolIdentity,
+} from './checks';
 import { knownTools, laterTools, withCapabilities } from './capabilities';
 import { repairOf } from './generator';
 import { withIdentity, withOlderEmit } from './identity';
@@ -279,4 +288,4 @@ export function generator(given: Config): Block {
   return block;
 }
 
-export { needBlock, needFunction, needHandlers };
+export { handlersOf, needBlock, needFunction, needHandlers };

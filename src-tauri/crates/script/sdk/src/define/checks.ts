@@ -92,11 +92,14 @@ export function checkConfig(config: Config, where: string): void {
   checkRetryOfTools(config.flowTools, `${where}: flowTools`);
   needLayers(config.middleware, where);
   containerOf(config.container, where);
-  // Handlers that `.rescue(…)` has read are by name already.
-  const read =
-    Array.isArray(config.rescue) &&
-    config.rescue.every((one: Handler) => one?.when?.every((name) => typeof name === 'string'));
-  if (config.rescue !== undefined && !read) needHandlers(config.rescue, where);
+  if (config.rescue !== undefined) handlersOf(config.rescue, where);
+}
+
+/** The handlers of a configuration. Those that `.rescue(…)` has read have their classes by name already. */
+export function handlersOf(rescue: unknown, where: string): Handler[] {
+  const isRead = (one: { when?: unknown } | null | undefined) =>
+    Array.isArray(one?.when) && one.when.every((name) => typeof name === 'string');
+  return Array.isArray(rescue) && rescue.every(isRead) ? (rescue as Handler[]) : needHandlers(rescue, where);
 }
 
 /** What a block's own state begins with. */

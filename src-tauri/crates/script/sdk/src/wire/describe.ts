@@ -2,7 +2,7 @@
 
 import { AgentBlock } from '../define/agents';
 import { describeAgents } from './agents';
-import { isBlock, needHandlers, type Block, type Config, type Fn, type Handler } from '../define/blocks';
+import { handlersOf, isBlock, type Block, type Config, type Fn } from '../define/blocks';
 import { isolate, isolatedScopes, resource } from '../define/bindings';
 import { budget, estimateCostsBy } from '../define/budgets';
 import { capabilityIds, statesOf } from '../define/capabilities';
@@ -352,12 +352,6 @@ function routeCheck({ validateRoute, routes }: Config): unknown {
     return (validateRoute as (...args: unknown[]) => unknown)(candidate, candidates, input, ctx);
   };
   return standsFor(check, validateRoute);
-}
-
-/** Handlers from `.rescue(…)` are read already; those of a configuration are not. */
-function handlersOf(rescue: unknown, name: string): Handler[] {
-  const read = Array.isArray(rescue) && rescue.every((one: Handler) => one.when?.every((w) => typeof w === 'string'));
-  return read ? (rescue as Handler[]) : needHandlers(rescue, name);
 }
 
 export { isBlock };
