@@ -1,5 +1,5 @@
 /**
- * What a block gets of a resource: `ctx.resources`, and the same by scope, as in `ctx.session.resources`.
+ * A block's access to resources: `ctx.resources`, and by scope, as in `ctx.session.resources`.
  */
 
 import type { ResourceEdgeApi } from "./edges.js";
@@ -8,19 +8,19 @@ import type { ExternalQuery, ResourceScope } from "./resources.js";
 import type { LooseState, MaybePromise, Schema } from "./schema.js";
 import type { StateHandle } from "./state.js";
 
-/** The operations of every state, and a text. `writable: false` makes every write fail. */
+/** A resource with state operations and text content. With `writable: false` every write fails. */
 export interface ResourceHandle<S = any> extends StateHandle<S> {
   readonly state: S;
   readonly path: string;
-  /** Another word for the path. */
+  /** Same as `path`. */
   readonly name: string;
   readonly scope: ResourceScope;
   /** `<scope>/<path>`. */
   readonly uri: string;
-  /** Of an instance of a collection. */
+  /** The key of an entry of a collection. */
   readonly key?: string;
   readonly extension?: string;
-  /** What it was defined with. */
+  /** The options of its definition. */
   readonly config: Readonly<Record<string, any>>;
   readonly metadata?: Readonly<Record<string, unknown>>;
   /** Unlike `atomicState`, the function returns the whole next state, and may be asynchronous. */
@@ -29,11 +29,11 @@ export interface ResourceHandle<S = any> extends StateHandle<S> {
   readContent(): Promise<string | null>;
   readContentRaw(): Promise<string | null>;
   writeContent(text: string): Promise<boolean>;
-  /** Of a resource that declares `edges`. */
+  /** Only of a resource that declares `edges`. */
   readonly edges: ResourceEdgeApi;
 }
 
-/** A page of a collection. The end is where `nextCursor` is undefined. */
+/** A page of a collection. `nextCursor` is undefined on the last page. */
 export interface CollectionPage<S = any> {
   items: ResourceHandle<S>[];
   nextCursor?: string;
@@ -47,10 +47,10 @@ export interface ResourceCollectionHandle<S = any> {
   readonly scope: ResourceScope;
   readonly config: Readonly<Record<string, any>>;
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Fails when there is no such entry; `getOptional` answers undefined instead. */
+  /** Fails if there is no such entry; `getOptional` returns undefined instead. */
   get(key: CollectionKey): Promise<ResourceHandle<S>>;
   getOptional(key: CollectionKey): Promise<ResourceHandle<S> | undefined>;
-  /** Fails when the key is taken, unless `replace` is true. */
+  /** Fails if the key exists, unless `replace` is true. */
   create(key: CollectionKey, initial?: Partial<S>, options?: { replace?: boolean }): Promise<ResourceHandle<S>>;
   getOrCreate(key: CollectionKey, initial?: Partial<S>): Promise<ResourceHandle<S>>;
   /** Patches an entry, or creates it from `update` and the fields that only a new entry needs. */
@@ -59,12 +59,12 @@ export interface ResourceCollectionHandle<S = any> {
   list(page: { prefix?: string; limit?: number; cursor?: string }): Promise<CollectionPage<S>>;
   /** All instances, one after another. */
   scan(options?: { prefix?: string; pageSize?: number; signal?: AbortSignal }): AsyncIterable<ResourceHandle<S>>;
-  /** Does nothing when there is no such entry. */
+  /** Does nothing if there is no such entry. */
   delete(key: CollectionKey): Promise<void>;
   count(): Promise<number>;
 }
 
-/** An instance that an app keeps itself. */
+/** An entry of a collection that the app stores itself. */
 export type ExternalResourceHandle<S = any> = Pick<
   ResourceHandle<S>,
   "path" | "scope" | "uri" | "config" | "metadata" | "state" | "readContent" | "readContentRaw"
@@ -76,7 +76,7 @@ export interface ExternalCollectionHandle<S = any> {
   readonly config: Readonly<Record<string, any>>;
   get(key: string): Promise<ExternalResourceHandle<S>>;
   getOptional(key: string): Promise<ExternalResourceHandle<S> | undefined>;
-  /** A text is what is searched for. */
+  /** A string is a search text. */
   list(query?: string | ExternalQuery): Promise<{ items: ExternalResourceHandle<S>[]; nextCursor?: string }>;
 }
 
@@ -102,22 +102,22 @@ export type InScope<R, P extends ResourceScope> = {
   [K in keyof R as R[K] extends { scope: P } ? K : never]: R[K];
 };
 
-/** Plain configurations under a scope, with the scope that their place gives them. */
+/** Plain configurations under a scope, with that scope. */
 export type PlacedIn<R, P extends ResourceScope> = { [K in keyof R]: R[K] & { scope: P } };
 
 interface AnyResources {
-  /** Fails with `Resource "<name>" is not registered` for a name nobody has declared. */
+  /** Fails with `Resource "<name>" is not registered` for an undeclared name. */
   get<S = any>(name: string): UndeclaredResource<S>;
   /** The names that can be reached from here. */
   list(): string[];
 }
 
-/** A block that declares no resources may reach those of its flow, about which TypeScript knows nothing. */
+/** A block without declared resources may use those of its flow, whose types TypeScript does not know. */
 export interface LooseResources extends AnyResources {
   readonly [name: string]: any;
 }
 
-/** Declared resources are typed, by property and by `get`. Every other name is reachable through `get`. */
+/** Declared resources are typed, as properties and with `get`. Other names can be read with `get`. */
 export type ResourceMap<R = {}> = [keyof R] extends [never]
   ? LooseResources
   : { readonly [K in keyof R]: HandleOf<R[K]> } & { get<K extends keyof R>(name: K): HandleOf<R[K]> } & AnyResources;

@@ -1,5 +1,5 @@
 /**
- * The items guide's snippets as they stand, with what they leave out given.
+ * The unchanged snippets of the items guide, with the missing code added.
  */
 
 import { defineFlow, generator, handler, sequencer } from "@flow-state-dev/core";

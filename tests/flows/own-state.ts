@@ -1,5 +1,5 @@
 /**
- * State that lives as long as one execution: a block's own, its parent's, and the nearest sequencer's.
+ * State with the lifetime of one execution: a block's own, its parent's, and the nearest sequencer's.
  */
 
 import { defineFlow, generator, handler, router, sequencer } from "@flow-state-dev/core";
@@ -53,7 +53,7 @@ const thinker = generator({
   tools: [remember],
 });
 
-/** Says more of its sequencer's state than the sequencer itself. */
+/** Declares more fields of its sequencer's state than the sequencer does. */
 const says = handler({
   name: "says",
   sequencerStateSchema: z.object({ count: z.number(), notes: z.array(z.string()).default(["first"]) }),

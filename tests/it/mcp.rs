@@ -417,7 +417,7 @@ fn errors_are_looked_for_in_the_newest_requests_and_that_is_said() {
     assert_eq!(place.get("import traces.jsonl")["imported"], true);
     let mut agent = Agent::start(place.dir(), &[]);
     let found = agent.get("find", json!({ "what": "errors" }));
-    let words = "0 of the newest 500 requests failed or caught an error. Older requests were not looked at: `status`";
+    let words = "0 of the newest 500 requests failed or caught an error. Older requests were not searched:";
     assert!(found.text.starts_with(words), "{}", found.text);
     let found = agent.get("find", json!({ "what": "errors", "status": "failed" }));
     assert!(found.text.starts_with("1 of the newest 1 requests failed or caught an error.\n"), "{}", found.text);

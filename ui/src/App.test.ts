@@ -1,4 +1,4 @@
-// The whole window over the recorded host: what a person does with it, found the way a test from outside finds it.
+// The whole window with the recorded host, operated as a user does.
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
 import { tick } from 'svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
@@ -29,7 +29,7 @@ function rowOf(path: string) {
 beforeEach(() => localStorage.clear());
 afterEach(cleanup);
 
-test('flows show their actions, and load errors their place', async () => {
+test('flows show their actions, and load errors their position', async () => {
   await open();
   expect(screen.getByTestId('action-research-plan')).toBeTruthy();
   expect(screen.getByTestId('load-error').textContent).toContain('flows/triage.ts:12:3');
@@ -48,7 +48,7 @@ test('an action is run from its form, and its timeline opens', async () => {
   expect(app.route.place.request).toBe('req-4');
 });
 
-/** A host whose chat has entries beside its action; the recorded flows have none. */
+/** A host whose chat flow also has entries, which the recorded flows do not have. */
 function withEntries(): FakeHost {
   const host = new FakeHost(0, 60);
   const flows = host.flows.bind(host);
@@ -77,7 +77,7 @@ test('an entry says what starts it, and is fired from the same form', async () =
   await open('', host);
   await fireEvent.click(screen.getByTestId('entry-chat-schedule:nightly-digest'));
   expect((await screen.findByTestId('entry-hint')).textContent).toContain('own input');
-  expect(screen.getByTestId('run-form').textContent).toContain('A clock fires it. 0 3 * * * (UTC)');
+  expect(screen.getByTestId('run-form').textContent).toContain('Triggered on a schedule. 0 3 * * * (UTC)');
   expect(screen.getByTestId('run-button').textContent).toContain('Fire');
   await fireEvent.click(screen.getByTestId('run-button'));
   await screen.findAllByTestId('timeline-row');
@@ -95,7 +95,7 @@ test('an internal entry is run as one', async () => {
   expect(startRun.mock.calls[0]?.[0]).toMatchObject({ action: 'internal:tidy', internal: true, userId: 'ada' });
 });
 
-test('what is missing is said at its field, and nothing is started', async () => {
+test('a missing value is reported at its field, and no run starts', async () => {
   await open('flow=research&action=plan');
   await fireEvent.keyDown(await screen.findByTestId('field-topic'), { key: 'Enter', ctrlKey: true });
   expect((await screen.findByTestId('form-error')).textContent).toContain('One field needs attention');
@@ -103,7 +103,7 @@ test('what is missing is said at its field, and nothing is started', async () =>
   expect(screen.getByTestId('field-topic').getAttribute('aria-invalid')).toBe('true');
 });
 
-test('what the engine refuses is said at its field too', async () => {
+test('a value that the engine refuses is reported at its field', async () => {
   await open('flow=research&action=plan');
   await fireEvent.input(await screen.findByTestId('field-topic'), { target: { value: 'nothing' } });
   await fireEvent.click(screen.getByTestId('run-button'));
@@ -118,7 +118,7 @@ test('an action whose input is a bare text has one field', async () => {
   await screen.findAllByTestId('timeline-row');
 });
 
-test('raw JSON that is not JSON stops the run and keeps what was typed', async () => {
+test('invalid raw JSON stops the run and stays in the field', async () => {
   await open('flow=research&action=plan');
   const raw = (await screen.findByTestId('raw-json')) as HTMLTextAreaElement;
   await fireEvent.input(raw, { target: { value: '{"topic": ' } });
@@ -129,7 +129,7 @@ test('raw JSON that is not JSON stops the run and keeps what was typed', async (
   expect((screen.getByTestId('field-topic') as HTMLInputElement).value).toBe('ants');
 });
 
-test('the slider shows the state at its instant, and says which', async () => {
+test('the slider shows the state at its instant, with the event number', async () => {
   await open('session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');
   await waitFor(() => expect(screen.getByTestId('scope-session').textContent).toContain('81'));
@@ -152,7 +152,7 @@ test('selecting a block shows the state at its end, and the newest event is one 
   await shows(rowOf('root/step:outline').seqEnd ?? 0);
   expect(screen.getByTestId('instant').textContent).toContain(`#${rowOf('root/step:outline').seqEnd} `);
   expect(live.getAttribute('aria-pressed')).toBe('false');
-  // No row is shown as of then: how the others ended stays to be seen.
+  // Rows are not shown as of that instant: they keep their final status.
   expect(screen.getAllByTestId('timeline-row').at(-1)?.dataset.status).toBe('completed');
   await fireEvent.click(live);
   await shows(app.request.seq);
@@ -160,7 +160,7 @@ test('selecting a block shows the state at its end, and the newest event is one 
   expect(screen.getByTestId('block-path').textContent).toBe('root/step:outline');
   await choose('root/tap:begin');
   await shows(rowOf('root/tap:begin').seqEnd ?? 0);
-  // An instant that was chosen gives way to the block that is selected after it.
+  // Selecting a block replaces an instant that was chosen before.
   app.seek(5);
   await shows(5);
   await choose('root/step:outline');
@@ -173,7 +173,7 @@ test('selecting a block shows the state at its end, and the newest event is one 
   expect(app.route.place.seq).toBe(app.request.seq);
 });
 
-test('with Shift, and by its key, the start of a block is shown; the conversation is of the same instant', async () => {
+test('Shift, or a key, shows the start of a block, and the conversation at that instant', async () => {
   await open('session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');
   const outline = rowOf('root/step:outline');
@@ -197,7 +197,7 @@ test('with Shift, and by its key, the start of a block is shown; the conversatio
   await waitFor(() => expect(at.textContent).toContain(`at #${outline.seqEnd}`));
 });
 
-test('at a past instant no row of the timeline shows an outcome that was not there yet', async () => {
+test('at a past instant no row of the timeline shows a later outcome', async () => {
   await open('session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');
   const report = () => screen.getAllByTestId('timeline-row').find((row) => row.dataset.path === 'root/step:report');
@@ -217,7 +217,7 @@ test('at a past instant no row of the timeline shows an outcome that was not the
   await waitFor(() => expect(report()?.dataset.status).toBe('completed'));
 });
 
-test('a chosen block shows its input, output and what it changed', async () => {
+test('a selected block shows its input, output and changes', async () => {
   await open('session=ses-2&request=req-2');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
@@ -233,7 +233,7 @@ test('a chosen block shows its input, output and what it changed', async () => {
   ]);
 });
 
-test('a block shows no more than was known at the instant of the slider', async () => {
+test("a block shows only what was known at the slider's instant", async () => {
   await open('session=ses-2&request=req-2');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:report') as HTMLElement);
@@ -253,7 +253,7 @@ test('a block shows no more than was known at the instant of the slider', async 
   expect(within(inspector).getByText('Not begun')).toBeTruthy();
 });
 
-test('a failed block shows what came with its error, and its stack', async () => {
+test('a failed block shows the details and stack of its error', async () => {
   await open('session=ses-2&request=req-3');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path?.endsWith('section[1]/step:check')) as HTMLElement);
@@ -263,7 +263,7 @@ test('a failed block shows what came with its error, and its stack', async () =>
   expect(within(error).getByTestId('error-stack').textContent).toContain('at execute');
 });
 
-test('a block shows what it wrote to the console', async () => {
+test('a block shows its console output', async () => {
   await open('session=ses-1&request=req-1');
   const rows = await screen.findAllByTestId('timeline-row');
   await fireEvent.click(rows.find((row) => row.dataset.path === 'root/step:remember') as HTMLElement);
@@ -271,7 +271,7 @@ test('a block shows what it wrote to the console', async () => {
   expect((await screen.findByTestId('block-logs')).textContent).toContain('Kept the question for next time.');
 });
 
-test('a flow that does not load is said at its form', async () => {
+test('a form says that its flow does not load', async () => {
   const host = new FakeHost(0, 0);
   host.startRun = () => Promise.reject({ kind: 'notLoaded', message: 'flows/chat.ts:3:1: a name is missing' });
   await open('flow=chat&action=send', host);
@@ -280,7 +280,7 @@ test('a flow that does not load is said at its form', async () => {
   expect((await screen.findByTestId('form-error')).textContent).toContain('The flow does not load');
 });
 
-test('arrow keys walk and fold the timeline', async () => {
+test('arrow keys select and fold rows of the timeline', async () => {
   await open('session=ses-2&request=req-2');
   const all = (await screen.findAllByTestId('timeline-row')).length;
   const grid = screen.getByTestId('timeline');
@@ -294,7 +294,7 @@ test('arrow keys walk and fold the timeline', async () => {
   expect(screen.getAllByTestId('timeline-row')).toHaveLength(all);
 });
 
-test('a conversation begins with its messages; what blocks noted is a line between them', async () => {
+test('a conversation shows its messages, and notes of blocks as lines between them', async () => {
   await open('session=ses-1&request=req-1&tab=items');
   await waitFor(() => expect(screen.getAllByTestId('item')).toHaveLength(3));
   expect(screen.getAllByTestId('item').map((item) => item.dataset.type)).toContain('message');
@@ -344,7 +344,7 @@ test('sessions are searched and paged, and a session opens at its newest request
   await waitFor(() => expect(app.route.place.request).toBe('req-3'));
 });
 
-test('the title names what is open and the folder, also after another one was opened', async () => {
+test('the title names the open page and the folder, also after another folder was opened', async () => {
   await open('session=ses-2&request=req-2');
   await waitFor(() => expect(document.title).toBe('research.plan · flows · Flowglass'));
   const host = app.host as FakeHost;
@@ -353,13 +353,13 @@ test('the title names what is open and the folder, also after another one was op
   await waitFor(() => expect(document.title).toBe('second · Flowglass'));
 });
 
-/** What Tab reaches, in order. */
+/** The elements that Tab reaches, in order. */
 const tabStops = () =>
   [...document.querySelectorAll<HTMLElement>('button, input, select, textarea, summary, [tabindex]')].filter(
     (one) => one.tabIndex >= 0 && !one.matches(':disabled') && !one.closest('[hidden]'),
   );
 
-test('few presses of Tab lead to the timeline, however many flows and sessions there are', async () => {
+test('a few presses of Tab reach the timeline, with any number of flows and sessions', async () => {
   await open('session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');
   await waitFor(() => expect(screen.getAllByTestId(/^session-ses/).length).toBeGreaterThan(10));
@@ -368,7 +368,7 @@ test('few presses of Tab lead to the timeline, however many flows and sessions t
   expect([inside('Flows'), inside('Instant shown')]).toEqual([1, 2]);
 });
 
-test('the age of a session grows while nothing else happens', async () => {
+test('the age of a session is updated while nothing else happens', async () => {
   vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval', 'Date'], now: Date.now() });
   try {
     app = new AppModel(new FakeHost(0, 0), new Router(window));
@@ -382,7 +382,7 @@ test('the age of a session grows while nothing else happens', async () => {
   }
 });
 
-test('a session of more than a page of requests can be read to its first one', async () => {
+test('"Show more" reaches the first request of a long session', async () => {
   const host = new FakeHost(0, 0);
   const [row] = await host.requests({ session: 'ses-1', limit: 1, offset: 0 });
   const all = Array.from({ length: 450 }, (_, n) => ({
@@ -414,7 +414,7 @@ test('a broken host is reported, and the window stays', async () => {
   expect(screen.getByTestId('run-again')).toBeTruthy();
 });
 
-test('an address of two requests lays them side by side', async () => {
+test('an address with two requests shows them side by side', async () => {
   await open('compare=req-2&with=req-3');
   const page = await screen.findByTestId('compare');
   await waitFor(() => expect(page.textContent).toContain('differ'), { timeout: 5000 });
@@ -435,7 +435,7 @@ test('running again starts from the same input', async () => {
   expect((screen.getByTestId('session') as HTMLInputElement).value).toBe('ses-2');
 });
 
-test('the palette and the keys open with their keys', async () => {
+test('the palette and the list of keys open with their keys', async () => {
   await open();
   await fireEvent.keyDown(window, { key: 'k', ctrlKey: true });
   await fireEvent.input(await screen.findByTestId('palette-input'), { target: { value: 'chat.send' } });
@@ -445,7 +445,7 @@ test('the palette and the keys open with their keys', async () => {
   expect(await screen.findByText('Follow the newest event')).toBeTruthy();
 });
 
-test('what arrives while the palette is open moves nothing in it, until something is typed', async () => {
+test('new sessions do not move the rows of an open palette until the user types', async () => {
   await open('session=ses-2&request=req-2');
   await screen.findAllByTestId('timeline-row');
   await fireEvent.keyDown(window, { key: 'k', ctrlKey: true });

@@ -70,7 +70,7 @@ test('the page stays until the fork that was started can be read', async () => {
   await fireEvent.click(button);
   await waitFor(() => expect(button.textContent).toContain('Starting…'));
   expect(app.request.row?.id, 'the page is still that of the original').toBe('req-2');
-  expect(screen.queryByText('Reading the request…')).toBeNull();
+  expect(screen.queryByText('Loading the request…')).toBeNull();
   answer();
   await waitFor(() => expect(app.request.row?.id).toBe('req-3'));
   await waitFor(() => expect(screen.queryByTestId('fork-sheet')).toBeNull());

@@ -1,4 +1,4 @@
-//! What was taken out of the database, for people.
+//! Prints the results of `delete` and `compact`.
 
 use runner::{CompactedRow, DeletedRow};
 

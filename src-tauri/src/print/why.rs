@@ -1,4 +1,4 @@
-//! Where a value comes from, for people: the answer, the edges, and how to go on.
+//! Prints the origin of a value: the answer, the edges, and the next commands.
 
 use std::collections::HashSet;
 
@@ -6,11 +6,11 @@ use runner::{WhyEdge, WhyKind, WhyPlace, WhySpot, WhyView};
 
 use super::{counted, cut_to, short};
 
-/// So many columns of a text are shown with an edge.
+/// How many columns of a text an edge shows.
 const WIDEST: usize = 60;
-/// So many ways to go on are named.
+/// How many next commands are printed.
 const MOST_HANDLES: usize = 4;
-/// So many other origins of a value are named.
+/// How many other origins of a value are printed.
 const MOST_TIES: usize = 2;
 
 pub(crate) fn why(view: &WhyView) -> String {
@@ -99,7 +99,7 @@ fn spot(view: &WhyView, spot: &WhySpot) -> String {
     text
 }
 
-/// The commands that show where the chains end.
+/// The commands that show the ends of the chains.
 fn handles(view: &WhyView) -> Vec<String> {
     let mut seen = HashSet::new();
     let ends = view.edges.iter().rev().filter_map(|edge| {
@@ -111,7 +111,7 @@ fn handles(view: &WhyView) -> Vec<String> {
         };
         seen.insert(command.clone()).then_some(command)
     });
-    // Where the answer was cut, the next question is about the last value of it.
+    // If the answer was cut, the next query is about its last value.
     let further = view.edges.last().filter(|_| view.truncated).and_then(|edge| edge.of.as_ref());
     let further = further.filter(|of| of.place != WhyPlace::State).map(|of| {
         let pointer = of.pointer.as_deref().unwrap_or_default();
@@ -120,7 +120,7 @@ fn handles(view: &WhyView) -> Vec<String> {
     further.into_iter().chain(ends.take(MOST_HANDLES)).collect()
 }
 
-/// A path or a pointer as a shell takes it.
+/// Quotes a path or a pointer for a shell.
 fn quoted(path: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "/:_-.".contains(c);
     if !path.is_empty() && path.chars().all(is_plain) {

@@ -1,7 +1,7 @@
-//! The real window on a request of a million events, and the command line on it: what is judged is held against an
-//! empty page and a request of 10,000 events, measured in the same window.
+//! Measures the real window and the command line with a request of a million events. The limits compare it with an
+//! empty page and with a request of 10,000 events, measured in the same window.
 //!
-//! `FLOWGLASS_BENCH_EVENTS` makes the long request shorter, for trying the section.
+//! `FLOWGLASS_BENCH_EVENTS` shortens the long request, to try this section.
 
 use std::time::{Duration, Instant};
 
@@ -16,11 +16,11 @@ use super::{window_commands, window_live};
 
 /// How many events the short request has.
 const SHORT: u64 = 10_000;
-/// How long frames are measured while something is done in each.
+/// How long frames are measured during an action.
 const FRAMES_FOR: Duration = Duration::from_secs(4);
 /// How often each request is opened.
 const OPENINGS: usize = 5;
-/// The longest that anything in the window may take that works.
+/// The longest wait for the window before it counts as broken.
 const WAIT_TIMEOUT: Duration = Duration::from_secs(120);
 
 const ACTS: [(&str, &str); 5] = [
@@ -37,7 +37,7 @@ fn long() -> u64 {
     wanted.map_or(1_000_000, |text| text.parse().expect("FLOWGLASS_BENCH_EVENTS is a number of events"))
 }
 
-/// A request that was made up.
+/// A synthetic request.
 pub(super) struct Made {
     pub(super) id: String,
     pub(super) events: u64,
@@ -64,7 +64,7 @@ pub(crate) fn measure(table: &mut Table) {
     window_live::measure(table, &place, long.events);
 }
 
-/// Makes up a request, and waits for it.
+/// Writes a synthetic request, and waits for its end.
 pub(super) fn make(place: &Place, events: u64, seed: u32, more: &str) -> Made {
     let made = place.get(&format!("demo --synthetic {events} --seed {seed} {more}"));
     Made {
@@ -73,12 +73,12 @@ pub(super) fn make(place: &Place, events: u64, seed: u32, more: &str) -> Made {
     }
 }
 
-/// A window on the place, in which the page can be measured.
+/// Opens a window on the folder, prepared for measurements.
 pub(super) fn open(place: &Place) -> Window {
     let window = Window::open(&program(), &["open", &place.dir().display().to_string()]);
     window.wait_for("[data-testid^=session-synthetic]");
     window.script(include_str!("window.js"), &[]);
-    // The program goes on reading for a moment when its window is there.
+    // The program keeps reading for a moment after its window has appeared.
     std::thread::sleep(Duration::from_secs(2));
     window
 }
@@ -87,14 +87,14 @@ pub(super) fn processes(window: &Window) -> Processes {
     window.processes().expect("the window's program runs")
 }
 
-/// What frames took, in milliseconds.
+/// Frame times, in milliseconds.
 pub(super) struct Frames {
     pub(super) p50: f64,
     pub(super) p95: f64,
     pub(super) worst: f64,
 }
 
-/// Measures frames while something is done in each of them, or while they only come.
+/// Measures frames during an action, or without one.
 pub(super) fn frames_of(window: &Window, act: &str, time: Duration) -> Frames {
     window.script("bench.start(arguments[0])", &[act]);
     std::thread::sleep(time);
@@ -112,7 +112,7 @@ pub(super) fn empty_frames(window: &Window) -> Frames {
     empty
 }
 
-/// Clicks a request's session, which opens the request, and says after how many milliseconds its rows were painted.
+/// Clicks a request's session, which opens the request. Returns the milliseconds until its rows were painted.
 pub(super) fn click(window: &Window, request: &str) -> f64 {
     window.script("bench.watchOpen(arguments[0])", &[request]);
     window.click(&hook(&format!("session-{request}-session")));
@@ -120,7 +120,7 @@ pub(super) fn click(window: &Window, request: &str) -> f64 {
     took.as_f64().expect("a time")
 }
 
-/// Waits longer than a test would, until a script answers something true.
+/// Waits until a script returns a true value, longer than a test would.
 pub(super) fn until(window: &Window, what: &str, script: &str) -> Value {
     let end = Instant::now() + WAIT_TIMEOUT;
     loop {
@@ -141,7 +141,7 @@ fn opening(table: &mut Table, window: &Window, long: &Made, short: &Made) {
     let first = |request: &Made| {
         window.script("bench.count(true)", &[]);
         let took = click(window, &request.id);
-        // What is read after the first rows belongs to the opening.
+        // Data that is loaded after the first rows counts as part of opening.
         std::thread::sleep(Duration::from_secs(3));
         let bytes = window.script("return bench.bytes", &[]).as_f64().expect("a number");
         window.script("bench.count(false)", &[]);
@@ -185,7 +185,7 @@ fn frames(table: &mut Table, window: &Window, long: &Made, short: &Made, empty: 
     }
 }
 
-/// The lines of one measurement of frames that has to keep up with an empty page.
+/// Adds the lines of one frame measurement, which is compared with an empty page.
 fn push_frames(table: &mut Table, what: &str, ours: &Frames, empty: &Frames) {
     let name = "an empty page";
     let most = Limit::AtMost(1.15);
@@ -195,20 +195,20 @@ fn push_frames(table: &mut Table, what: &str, ours: &Frames, empty: &Frames) {
     table.push(Figure::line(&format!("{what}, worst"), ours.worst, "ms", name, empty.worst, Limit::Told));
 }
 
-/// The number behind a tab's name.
+/// The number after a tab's name.
 pub(super) fn tab_count(window: &Window, tab: &str) -> u64 {
     let text = window.wait_for(&hook(&format!("tab-{tab}")));
     text.chars().filter(char::is_ascii_digit).collect::<String>().parse().unwrap_or_default()
 }
 
-/// Scrolls to the end, and says which row is the last that has content.
+/// Scrolls to the end, and returns the number of the last row with content.
 fn last_row(window: &Window, list: &str, row: &str, number: &str) -> f64 {
     let to_end = "const list = document.querySelector(arguments[0]); list.scrollTop = list.scrollHeight;";
     let look = "const rows = [...document.querySelectorAll(arguments[0])].filter((row) => !row.ariaBusy && \
                 !row.innerText.includes('…')); return Number(rows.at(-1)?.getAttribute(arguments[1]) ?? 0)";
     let (list, row) = (hook(list), hook(row));
     let mut seen = 0.0;
-    // Rows are read once they are in view; the last look is long after that.
+    // Rows are loaded when they are in view; the last check is long after that.
     for _ in 0..20 {
         window.script(to_end, &[&list]);
         std::thread::sleep(Duration::from_millis(100));
@@ -220,7 +220,7 @@ fn last_row(window: &Window, list: &str, row: &str, number: &str) -> f64 {
 fn last_rows(table: &mut Table, window: &Window, long: &Made) {
     window.click("[aria-label=\"Unfold all\"]");
     std::thread::sleep(Duration::from_secs(1));
-    // The head is a row of the grid as well, for both.
+    // Both counts include the header row of the grid.
     let last = last_row(window, "timeline", "timeline-row", "aria-rowindex");
     let all = window.attributes(&hook("timeline"), "aria-rowcount");
     let all = all.first().and_then(|rows| rows.parse().ok()).unwrap_or(f64::INFINITY);

@@ -1,5 +1,4 @@
-// What of a flow can be run: its actions, and its entries, each of which something else than a person starts.
-// Pure; it neither asks nor draws.
+// The runnable parts of a flow: its actions, and its entries, which events, schedules or dispatchers start. Pure.
 import type { ActionRow, EntryRow, FlowRow } from '../host/host';
 
 /** An action, or an entry by its address. */
@@ -11,19 +10,19 @@ export const runnables = (flow: FlowRow): Runnable[] => [
   ...(flow.entries ?? []).map((entry) => ({ ...entry, name: entry.address, entry })),
 ];
 
-/** Whether an event makes its input: such an entry is fired, any other is run. */
+/** Whether its input comes from an event: such an entry is fired, all others are run. */
 export const isFired = ({ entry }: Runnable): boolean =>
   entry !== undefined && entry.type !== 'internal' && entry.type !== 'task';
 
 const WORDS: Record<EntryRow['type'], string> = {
-  internal: 'A dispatcher starts it.',
-  task: 'A dispatcher of a task board starts it.',
-  webhook: 'An event of a provider fires it.',
-  chat: 'An event of a bot fires it.',
-  schedule: 'A clock fires it.',
+  internal: 'Started by a dispatcher.',
+  task: 'Started by the dispatcher of a task board.',
+  webhook: 'Triggered by a webhook of a provider.',
+  chat: 'Triggered by an event of a bot.',
+  schedule: 'Triggered on a schedule.',
 };
 
-/** What starts it, and when, in words. */
+/** Describes what starts it, and when. */
 export function starterOf({ entry }: Runnable): string {
   if (!entry) return '';
   if (!entry.cron) return WORDS[entry.type];

@@ -1,7 +1,7 @@
-// Places of the state that a person keeps an eye on, for each flow: they are shown first, whatever else is.
+// State paths that the user watches, for each flow. They are always shown first.
 import { recall, remember } from '../base/remember';
 
-/** `of` is the path of the block whose state it is; empty for scopes that are the only ones of their kind. */
+/** `of`: the path of the block that has the state; empty for scopes that exist only once. */
 export type Watched = { scope: string; of: string; path: string };
 
 const same = (a: Watched, b: Watched) => a.scope === b.scope && a.of === b.of && a.path === b.path;

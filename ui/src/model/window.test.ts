@@ -25,7 +25,7 @@ function arrived(window: WindowModel) {
   return focus.mock.calls.length > 0;
 }
 
-test('a request that somebody opened gets the focus once it is on screen', () => {
+test('a request that the user opened gets the focus when it is on screen', () => {
   const window = new WindowModel();
   button('Open').focus();
   window.arrive(request('a'), home);
@@ -33,7 +33,7 @@ test('a request that somebody opened gets the focus once it is on screen', () =>
   expect(arrived(window)).toBe(false);
 });
 
-test('whoever goes elsewhere while it opens stays there', () => {
+test('if the user moves the focus while a request opens, it stays there', () => {
   const window = new WindowModel();
   button('Open').focus();
   window.arrive(request('a'), home);
@@ -41,7 +41,7 @@ test('whoever goes elsewhere while it opens stays there', () => {
   expect(arrived(window)).toBe(false);
 });
 
-test('a dialog that opened it and gives the focus back holds nobody', () => {
+test('a dialog that opened the request and returns the focus does not keep it', () => {
   const window = new WindowModel();
   const [before, inside] = [button('Before'), button('Inside')];
   inside.focus();
@@ -51,7 +51,7 @@ test('a dialog that opened it and gives the focus back holds nobody', () => {
   expect(arrived(window)).toBe(true);
 });
 
-test('a tab that is asked for is forgotten with the block it was meant for', () => {
+test('a requested tab is forgotten when another block is selected', () => {
   const window = new WindowModel();
   window.inspectorTab = 'output';
   window.arrive({ ...request('a'), block: 'other' }, request('a'));

@@ -57,7 +57,7 @@ pub fn a_queued_request_starts_when_the_key_is_free<S: Subject>() {
         first.append(vec![note("the last step"), finished(end)]).unwrap();
         assert!(log.may_leave_queue("waiting").unwrap());
         waiting.set_status(RequestStatus::InProgress).unwrap();
-        assert!(log.may_leave_queue("waiting").unwrap(), "it is not in its own way");
+        assert!(log.may_leave_queue("waiting").unwrap(), "a request does not block itself");
         waiting.finish();
     }
 }
@@ -79,7 +79,7 @@ pub fn requests_start_in_the_order_of_acceptance<S: Subject>() {
     third.set_status(RequestStatus::InProgress).unwrap();
 }
 
-/// A request that is aborted while it waits no longer blocks the requests behind it.
+/// A request that is aborted while it waits no longer blocks later requests.
 pub fn leaving_the_queue_lets_others_start<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -100,14 +100,14 @@ pub fn a_request_that_holds_starts_at_once<S: Subject>() {
     running.finish();
     let mut waiting = Request::start(log, "waiting", Start::queued("key")).unwrap();
     assert_eq!(holder(waiting.set_status(RequestStatus::InProgress)).as_deref(), Some("hold"));
-    // It need not wait when it goes on, either.
+    // It need not wait when it resumes, either.
     held.set_status(RequestStatus::Suspended).unwrap();
     waiting.set_status(RequestStatus::InProgress).unwrap();
     held.resume(OWNER).unwrap();
     held.finish();
 }
 
-/// A request that is suspended holds nothing, and must have its key again to go on.
+/// A suspended request holds no key, and needs its key again to resume.
 pub fn a_suspended_request_gives_its_key_back<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -125,7 +125,7 @@ pub fn a_suspended_request_gives_its_key_back<S: Subject>() {
     );
 }
 
-/// Of all that ask for a free key at the same time, one gets it.
+/// Of several requests for a free key at the same time, only one gets it.
 pub fn a_race_for_a_key_has_one_winner<S: Subject>() {
     let subject = S::create();
     let barrier = Barrier::new(THREADS);

@@ -1,4 +1,4 @@
-//! Promises 6, 7 and 9 for owners that have died: no request waits for them, and theirs are taken over.
+//! Promises 6, 7 and 9 for dead owners: no request waits for them, and their requests can be taken over.
 
 use engine::concurrency::Policy;
 use engine::event::RequestStatus;
@@ -12,7 +12,7 @@ fn owned(owner: &'static str, start: Start) -> Start {
     Start { owner, ..start }
 }
 
-/// A request that runs, or waits for its key, belongs to its owner until that has died.
+/// A request that runs, or waits for its key, belongs to its owner until the owner has died.
 pub fn only_the_dead_are_taken_over<S: KnowsOwners>() {
     let subject = S::create();
     let log = subject.log();
@@ -22,14 +22,14 @@ pub fn only_the_dead_are_taken_over<S: KnowsOwners>() {
         let before = Before::of(log, &[&request.id], &[]);
         let answer = request.resume(NEXT);
         assert!(is_fenced(&answer, &request.id), "{answer:?}");
-        before.assert_unchanged("an owner that lives");
+        before.assert_unchanged("a living owner");
     }
     subject.bury(OWNER);
     for id in ["running", "queued"] {
         let mut request = Request::unstarted(log, id, OWNER);
         request.last = seqs(log, id).len() as u64;
         request.resume(NEXT).unwrap();
-        // Nor is it taken back: its next owner lives.
+        // The first owner cannot take it back, because the next owner lives.
         let mut back = request.through(log);
         let answer = back.resume(OWNER);
         assert!(is_fenced(&answer, id), "{answer:?}");
@@ -50,14 +50,14 @@ pub fn a_dead_request_holds_no_key<S: KnowsOwners>() {
     subject.bury("database.second");
     assert!(log.may_leave_queue("last").unwrap());
     last.set_status(RequestStatus::InProgress).unwrap();
-    // Who takes the dead one over must have the key.
+    // A take-over of the dead request needs the key.
     let mut taken = Request::unstarted(log, "holder", "database.first");
     taken.last = 1;
     assert_eq!(holder(taken.resume(NEXT)).as_deref(), Some("last"));
 }
 
-/// A ticket of a request without a living owner blocks no writer.
-pub fn a_dead_writer_is_not_waited_for<S: KnowsOwners>() {
+/// The ticket of a request without a living owner blocks no writer.
+pub fn a_dead_writer_is_skipped<S: KnowsOwners>() {
     let subject = S::create();
     let log = subject.log();
     let scope = record("s");

@@ -137,7 +137,7 @@ macro_rules! promise {
             $subject,
             only_the_dead_are_taken_over,
             a_dead_request_holds_no_key,
-            a_dead_writer_is_not_waited_for,
+            a_dead_writer_is_skipped,
         );
     };
     (handles, $subject:ty) => {

@@ -1,8 +1,8 @@
-//! Reads a log again and again while another thread writes to it.
+//! Reads a log repeatedly while another thread writes to it.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Set when dropped, so that the reader ends also if a write fails.
+/// Sets its flag when dropped, so that the reader also ends if a write panics.
 struct Over<'a>(&'a AtomicBool);
 
 impl Drop for Over<'_> {
@@ -11,7 +11,7 @@ impl Drop for Over<'_> {
     }
 }
 
-/// Runs `write`. Meanwhile a thread of its own calls `look` again and again, the last time after the last write.
+/// Runs `write`, while another thread calls `look` repeatedly, for the last time after `write` has ended.
 pub(crate) fn read_meanwhile(look: impl Fn() + Send + Sync, write: impl FnOnce()) {
     let is_over = AtomicBool::new(false);
     std::thread::scope(|threads| {

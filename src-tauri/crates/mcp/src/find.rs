@@ -1,4 +1,4 @@
-//! `find`: requests, blocks, texts and errors.
+//! The tool `find`: requests, blocks, texts and errors.
 
 use engine::event::RequestStatus;
 use engine::views::blocks::BlockStatus;
@@ -12,7 +12,7 @@ use crate::arguments::{Arguments, Refused, on, refuse_unused};
 use crate::door::Door;
 use crate::shown::{name, quoted, word};
 
-/// How many requests are looked through for errors.
+/// How many requests are searched for errors.
 const LOOKED_AT: u64 = 500;
 
 pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<Answer, Refused> {
@@ -36,7 +36,7 @@ pub(crate) fn find(door: &Door, mut arguments: Arguments, page: Page) -> Result<
         ..RequestQuery::default()
     };
     arguments.finish()?;
-    // What a question does not look at is refused: an answer about more than was asked would be a wrong one.
+    // Refuse arguments that this kind of search ignores, because its answer would cover more than was asked.
     let unused = [
         ("text", text.is_some() && what != "text"),
         ("filter", filter.is_some() && what != "blocks"),
@@ -100,7 +100,7 @@ fn requests(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     Ok(answer)
 }
 
-/// Says how many samples of experiments an answer leaves out.
+/// A sentence that says how many samples of experiments an answer leaves out.
 fn samples_left_out(door: &Door, query: &RequestQuery) -> Result<String, Refused> {
     if query.samples != Samples::LeftOut {
         return Ok(String::new());
@@ -119,7 +119,7 @@ fn samples_left_out(door: &Door, query: &RequestQuery) -> Result<String, Refused
     })
 }
 
-/// Refuses the id of a session that is not recorded.
+/// Refuses the id of an unknown session.
 pub(crate) fn check_session(door: &Door, session: Option<&str>) -> Result<(), Refused> {
     let Some(session) = session else { return Ok(()) };
     let recorded = RequestQuery { session: Some(session.to_owned()), limit: Some(1), ..RequestQuery::default() };
@@ -138,7 +138,7 @@ pub(crate) fn check_flow(door: &Door, flow: &str) -> Result<(), Refused> {
     }
     let kinds: Vec<String> = flows.iter().map(|flow| name(&flow.kind)).collect();
     let there = if kinds.is_empty() { String::new() } else { format!("; the flows are {}", kinds.join(", ")) };
-    Err(Refused(format!("argument `flow`: no flow and no recorded request is of {}{there}", quoted(flow, 80))))
+    Err(Refused(format!("argument `flow`: no flow or recorded request has the name {}{there}", quoted(flow, 80))))
 }
 
 fn request_row(answer: &mut Answer, request: &ListedRequest) {
@@ -232,7 +232,7 @@ fn blocks(door: &Door, request: &str, filter: Option<&str>) -> Result<Answer, Re
     Ok(answer)
 }
 
-/// Requests that failed, and those in which a block failed and something caught that.
+/// Requests that failed, and requests in which a failure was caught.
 fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let (flow, samples) = (query.flow.clone(), samples_left_out(door, &query)?);
     let rows = door.workspace.requests_with_totals(RequestQuery { offset: None, limit: Some(LOOKED_AT), ..query })?;
@@ -245,7 +245,7 @@ fn errors(door: &Door, query: RequestQuery) -> Result<Answer, Refused> {
     let (count, of) = (bad.len(), rows.len());
     let mut sentence = format!("{count} of the newest {of} requests failed or caught an error.");
     if of as u64 == LOOKED_AT {
-        sentence.push_str(" Older requests were not looked at: `status`, `flow` or `session` narrow the search.");
+        sentence.push_str(" Older requests were not searched: narrow the search with `status`, `flow` or `session`.");
     }
     sentence.push_str(&samples);
     let mut answer = Answer::new(sentence);
@@ -278,7 +278,7 @@ fn errors_in(door: &Door, request: &str) -> Result<Answer, Refused> {
         0 => format!("No block of {} failed; the request is {}.", name(&known.id), known.status.as_str()),
         count => {
             let status = known.status.as_str();
-            format!("{count} blocks of {} failed or were given up; the request is {status}.", name(&known.id))
+            format!("{count} blocks of {} failed or were abandoned; the request is {status}.", name(&known.id))
         }
     });
     answer.total = Some(failed.len() as u64);

@@ -1,4 +1,4 @@
-//! Recorded values on one line: whole if they are short, else their beginning and the handle of the rest.
+//! Shows recorded values on one line: completely if they are short, otherwise their beginning and their address.
 //!
 //! Recorded text is quoted and its line breaks are escaped, so that it never looks like a line of the answer.
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::address::Address;
 
-/// How long a value may be in a row.
+/// How many bytes of a value a row shows.
 pub(crate) const IN_ROW: usize = 240;
 
 /// A value, as text and as JSON.
@@ -15,7 +15,7 @@ pub(crate) struct Shown {
     pub(crate) json: Value,
 }
 
-/// A value of at most so many bytes; a longer one is cut and names its address.
+/// Shows a value of at most `bytes` bytes; a longer one is cut and names its address.
 pub(crate) fn shown(value: &Value, bytes: usize, address: &Address) -> Shown {
     let text = value.to_string();
     if text.len() <= bytes {
@@ -29,7 +29,7 @@ pub(crate) fn shown(value: &Value, bytes: usize, address: &Address) -> Shown {
     }
 }
 
-/// The beginning of a text, on a boundary of a character.
+/// The beginning of a text, ending at a character boundary.
 pub(crate) fn head(text: &str, bytes: usize) -> &str {
     let mut end = bytes.min(text.len());
     while !text.is_char_boundary(end) {
@@ -38,7 +38,7 @@ pub(crate) fn head(text: &str, bytes: usize) -> &str {
     &text[..end]
 }
 
-/// The beginning of a text, with a mark if that is not all of it.
+/// The beginning of a text, with an ellipsis if it is cut.
 pub(crate) fn cut(text: &str, bytes: usize) -> String {
     let begin = head(text, bytes);
     if begin.len() < text.len() { format!("{begin}…") } else { begin.to_owned() }
@@ -51,7 +51,7 @@ pub(crate) fn quoted(text: &str, bytes: usize) -> String {
     format!("{}{mark}", Value::String(begin.to_owned()))
 }
 
-/// A name that authors choose: as it is if it reads like a name, else in quotes.
+/// A name that an author has chosen, in quotes unless it looks like a name.
 pub(crate) fn name(text: &str) -> String {
     const PLAIN: &str = "_./:~#[]@+-";
     let is_plain = |c: char| c.is_alphanumeric() || PLAIN.contains(c);

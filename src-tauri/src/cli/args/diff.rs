@@ -1,4 +1,4 @@
-//! What is compared: two instants of a request, or two requests.
+//! The arguments of `diff`, which compares two instants of a request, or two requests.
 
 use clap::Args;
 use runner::At;
@@ -16,15 +16,15 @@ pub(crate) struct Diff {
     /// block; with --with, the end of REQUEST)
     #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
     pub(crate) from: Option<At>,
-    /// The later instant, likewise (default: the end); with --with, it is one of REQUEST2
+    /// The later instant, in the same form (default: the end); with --with, an instant of REQUEST2
     #[arg(long, value_name = "SEQ|PATH", value_parser = at)]
     pub(crate) to: Option<At>,
-    /// Compare with this request: the state of every scope at both ends, or at --from and --to, sequencers by their
-    /// paths; the text also says which of status, input, output, error and blocks differ
+    /// Compare with this request: the state of every scope at both ends, or at --from and --to, with sequencers matched
+    /// by path. The text output also lists differences of status, input, output, error and blocks
     #[arg(long, value_name = "REQUEST2")]
     pub(crate) with: Option<String>,
-    /// Compare the locals of this block, statement by statement: the first statement at which a value differs. Without
-    /// --with it is compared with what the code of today does with the recorded input and effects
+    /// Show the first statement at which a local variable of this block differs. Without --with, compare with a replay
+    /// of the current code
     #[arg(long, value_name = "PATH[#ATTEMPT]", conflicts_with_all = ["from", "to"])]
     pub(crate) locals: Option<String>,
     #[command(flatten)]
@@ -32,13 +32,13 @@ pub(crate) struct Diff {
 }
 
 impl Diff {
-    /// Fails, in words, where two requests are named without `--with`.
+    /// Returns an error if a second request is named without `--with`.
     pub(crate) fn settle(&self) -> Result<(), String> {
         let Some(other) = &self.other else { return Ok(()) };
         let request = &self.request;
         Err(match &self.with {
             Some(_) => format!("diff compares two requests, not three: {other:?} is too many"),
-            None => format!("two requests are compared with --with: flowglass diff {request} --with {other}"),
+            None => format!("to compare two requests, use --with: flowglass diff {request} --with {other}"),
         })
     }
 }

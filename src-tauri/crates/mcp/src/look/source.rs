@@ -1,4 +1,4 @@
-//! The code that ran, with how often each line ran.
+//! The code that ran, with the number of times each line ran.
 
 use std::collections::HashMap;
 
@@ -9,17 +9,19 @@ use crate::arguments::{Instant, Refused, on};
 use crate::door::Door;
 use crate::shown::{cut, name};
 
-/// How much of a line is shown.
+/// How many bytes of a line are shown.
 const LINE: usize = 160;
 
 pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Page) -> Result<Answer, Refused> {
     let path = match at {
         Some(Instant::Block { path, .. }) => Some(path.clone()),
-        Some(Instant::Seq(_)) => return Err(Refused("argument `at`: source is of a path, not of an event".to_owned())),
+        Some(Instant::Seq(_)) => {
+            return Err(Refused("argument `at`: give the path of a block, not an event".to_owned()));
+        }
         None => None,
     };
     let source = door.workspace.code_of(request, path.as_deref()).map_err(on("at"))?;
-    // Whatever cannot be replayed has no counts.
+    // A request that cannot be replayed has no counts.
     let covered = door.workspace.coverage(request, Some(&source.file)).ok();
     let hits: HashMap<u32, u64> = covered
         .iter()
@@ -30,12 +32,12 @@ pub(super) fn source(door: &Door, request: &str, at: Option<&Instant>, page: Pag
     let mut sentence = format!("{} as it ran", name(&source.file));
     match (&path, source.line) {
         (Some(path), Some(_)) => sentence.push_str(&format!(", the definition of {}", name(path))),
-        (Some(path), None) => sentence.push_str(&format!("; where {} is defined in it is not known", name(path))),
+        (Some(path), None) => sentence.push_str(&format!("; the line that defines {} is not known", name(path))),
         (None, _) => {}
     }
-    sentence.push_str("; before | is how often a line ran in this request.");
+    sentence.push_str("; the number before | is how often a line ran.");
     if covered.is_none() {
-        sentence = sentence.replace("before | is how often a line ran in this request.", "lines cannot be counted.");
+        sentence = sentence.replace("the number before | is how often a line ran.", "lines cannot be counted.");
     }
     for note in covered.iter().filter_map(|covered| covered.note.as_deref()) {
         sentence.push_str(&format!(" {note}"));

@@ -1,8 +1,7 @@
-//! Export and import: sessions and requests on their way to another machine.
+//! Export and import of sessions and requests, for another machine.
 //!
-//! A full export is a request's events and the records they stand on; everything else is read from them
-//! over there as it is here. What is exported for an audience holds that audience's items and nothing
-//! that they were made from, so it cannot be imported.
+//! A full export contains a request's events and the records that they depend on; everything else is derived from
+//! these. An export for an audience contains only that audience's items, so it cannot be imported.
 
 mod lines;
 mod page;
@@ -28,14 +27,14 @@ use crate::workspace::export_format::{self, Line};
 use engine::views::items::Audience;
 use lines::{line_of, piece};
 
-/// How often an import looks whether that of another process has ended, and how often before it begins again.
+/// How often an import checks whether another process's import has ended, and after how many checks it starts over.
 const LOOK_AT_IMPORT: Duration = Duration::from_millis(100);
 const LOOKS_AT_IMPORT: u32 = 20;
 
 impl Workspace {
-    /// Writes a session, or one request, into a file. `All` is for another machine, `Client` and
-    /// `History` are for their audience alone. A file that is there is replaced only where `replace` says so, and
-    /// never where it is of the workspace itself.
+    /// Writes a session or one request to a file. `All` is for another machine, `Client` and
+    /// `History` only for that audience. An existing file is replaced only if `replace` is set, and
+    /// never if it belongs to the workspace.
     pub fn export(
         &self,
         (session, request): (Option<&str>, Option<&str>),
@@ -79,8 +78,7 @@ impl Workspace {
         })
     }
 
-    /// A fork does not stand without the requests that it comes from, nor without those that its session
-    /// had before.
+    /// Adds the requests that forks depend on: their origins, and earlier requests of the origin's session.
     pub(super) fn with_origins(&self, mut requests: Vec<RequestRow>) -> Result<Vec<RequestRow>, Fault> {
         let mut at = 0;
         while let Some(row) = requests.get(at) {
@@ -111,7 +109,7 @@ impl Workspace {
         Ok(lines)
     }
 
-    /// An audience's items, and of their requests what it knows anyway.
+    /// The items of an audience, and the public fields of their requests.
     fn shown_to(
         &self,
         session: Option<&str>,
@@ -131,8 +129,8 @@ impl Workspace {
         Ok(lines)
     }
 
-    /// Takes a full export in, or a run that was kept: all of it, or nothing. A file whose requests are all here as
-    /// they are in it changes nothing, and that is no failure: whoever asked has what they asked for.
+    /// Imports a full export or a kept run, completely or not at all. If all requests of the file already exist with
+    /// the same content, the import succeeds and changes nothing.
     pub fn import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
         if may_hold_spans(file) {
@@ -145,14 +143,14 @@ impl Workspace {
         }
     }
 
-    /// As [`import`](Self::import); `None` if another process has imported some of the same requests meanwhile, so that
-    /// the file must be compared again.
+    /// [`import`](Self::import), but `None` if another process has imported some of the same requests meanwhile, so
+    /// that the file must be compared again.
     fn try_import(&self, file: &Path) -> Result<Option<Imported>, Fault> {
         let Importable { mut pieces, here, result, expected } = self.importable(file)?;
         if !result.imported {
             return Ok(Some(result));
         }
-        // A fork's origin may have come before, by a file of its own.
+        // A fork's origin may have been imported earlier from another file.
         if !here.is_empty() {
             let needed = scopes_of(&pieces, &here);
             let sessions = annotated_here(&self.store, &pieces)?;
@@ -161,7 +159,7 @@ impl Workspace {
                 BundleRecord::Record { scope, .. } => needed.contains(scope),
                 BundleRecord::Code { .. } => true,
                 BundleRecord::Annotation { subject: Subject::Request, id, .. } => !here.contains(id),
-                // All requests of such a session are in the file, and some are here: the session is, too.
+                // All requests of such a session are in the file, and some exist here, so the session exists, too.
                 BundleRecord::Annotation { subject: Subject::Session, id, .. } => !sessions.contains(id),
             });
         }
@@ -172,7 +170,7 @@ impl Workspace {
                 return Ok(None);
             }
             Err(exists @ ImportError::Exists { .. }) => {
-                // Another process may have ended the same import since they were compared.
+                // Another process may have finished the same import since the comparison.
                 if self.importable(file)?.here.len() > here.len() {
                     return Ok(None);
                 }
@@ -185,7 +183,7 @@ impl Workspace {
             }
         }
         for (request, expected) in expected {
-            // What the file does not bring is none of its business.
+            // Set expectations only for requests that this import adds.
             if result.requests.contains(&request) && !here.contains(request.as_str()) {
                 self.expect(&request, &expected)?;
             }
@@ -193,8 +191,8 @@ impl Workspace {
         Ok(Some(result))
     }
 
-    /// Waits while another process imports a request. It returns before that if the process may have died: the next
-    /// import clears away what such a one has left.
+    /// Waits while another process imports a request. Stops waiting if that process may have died; the next import
+    /// removes what it has left.
     fn wait_for_import(&self, request: &str) -> Result<(), Fault> {
         for _ in 0..LOOKS_AT_IMPORT {
             std::thread::sleep(LOOK_AT_IMPORT);
@@ -205,7 +203,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// What [`import`](Self::import) would take in of a file. Writes nothing.
+    /// Returns what [`import`](Self::import) would import. Writes nothing.
     pub fn check_import(&self, file: &Path) -> Result<Imported, Fault> {
         self.check_writable()?;
         if may_hold_spans(file) {
@@ -223,7 +221,7 @@ impl Workspace {
         Ok(result)
     }
 
-    /// Reads an export, and what of it is here already.
+    /// Reads an export, and finds the requests that already exist.
     fn importable(&self, file: &Path) -> Result<Importable, Fault> {
         if RunFile::read_label(file).is_ok() {
             return self.importable_run(file);
@@ -256,7 +254,7 @@ impl Workspace {
         Ok(Importable { expected, ..self.importable_pieces(file, pieces)? })
     }
 
-    /// Reads a run that was kept: it comes without its code.
+    /// Reads a kept run, which contains no code.
     fn importable_run(&self, file: &Path) -> Result<Importable, Fault> {
         let run = RunFile::read_whole(file, &self.config.limits)?;
         let expected = Some((run.label.request, run.expectation)).filter(|(_, expected)| !expected.is_empty());
@@ -282,7 +280,7 @@ impl Workspace {
         Ok(Importable { pieces, here, result, expected: Vec::new() })
     }
 
-    /// The requests of a file that are here already, event by event.
+    /// The requests of a file that already exist here with the same events.
     fn known(&self, brought: &Brought<'_>) -> Result<HashSet<Arc<str>>, Fault> {
         let mut here = HashSet::new();
         for (request, events) in &brought.requests {
@@ -300,9 +298,9 @@ impl Workspace {
     }
 }
 
-/// Whether two events say the same, whoever owned the request: a migration, and an import of an older export, put the
-/// id of the database before the names of owners, and a file that was kept names none. What came of writes that were
-/// applied again may have been added, and a kept file has no folder of a mock script elsewhere.
+/// Whether two events are equal except for details that imports change: the owner (a migration, and an import of an
+/// older export, prefix it with the database's id; a kept file names none), `rebased` values, which may have been
+/// added, and the folder of a mock script, which a kept file omits.
 fn is_same(one: &Event, other: &Event) -> bool {
     if one == other {
         return true;
@@ -321,7 +319,7 @@ fn is_same(one: &Event, other: &Event) -> bool {
     plain(one) == plain(other)
 }
 
-/// The sessions to which people added something in a file, and which are here.
+/// The sessions that have annotations in a file and exist here.
 fn annotated_here(store: &store::Store, pieces: &[BundleRecord]) -> Result<HashSet<Arc<str>>, Fault> {
     let mut here = HashSet::new();
     for piece in pieces {
@@ -335,7 +333,7 @@ fn annotated_here(store: &store::Store, pieces: &[BundleRecord]) -> Result<HashS
     Ok(here)
 }
 
-/// The records that requests other than these saw or wrote.
+/// The records that requests other than `without` read or wrote.
 pub(super) fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) -> HashSet<ScopeKey> {
     let mut scopes = HashSet::new();
     for piece in pieces {
@@ -354,17 +352,17 @@ pub(super) fn scopes_of(pieces: &[BundleRecord], without: &HashSet<Arc<str>>) ->
     scopes
 }
 
-/// An export that was read, and found to be one.
+/// A valid export.
 struct Importable {
     pieces: Vec<BundleRecord>,
-    /// The requests that are here already as they are in it.
+    /// The requests that already exist here with the same content.
     here: HashSet<Arc<str>>,
     result: Imported,
-    /// What requests are expected to do.
+    /// The expectations of requests.
     expected: Vec<(String, Expectation)>,
 }
 
-/// What a file brings.
+/// The contents of a file.
 #[derive(Default)]
 struct Brought<'p> {
     sessions: Vec<String>,
@@ -386,7 +384,7 @@ impl<'p> Brought<'p> {
         brought
     }
 
-    /// What is wrong with an id that the file brings, if anything is.
+    /// The error of the first invalid id in the file, if any.
     fn wrong_id(&self) -> Option<String> {
         let difference = |what: &str, id: &str| id::wrong(id).map(|wrong| format!("the id of a {what} {wrong}"));
         self.requests.iter().find_map(|(request, events)| {

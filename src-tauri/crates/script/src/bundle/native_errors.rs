@@ -1,9 +1,8 @@
-//! Node's words for errors that a built-in function throws.
+//! Node's messages for errors that a built-in function throws.
 
 use crate::bundle::sites::Site;
 
-/// Returns Node's words for a message of the runtime that a native function threw at a call; `None` if they are not
-/// known.
+/// Returns Node's message for a message of the runtime that a native function threw at a call; `None` if unknown.
 pub(crate) fn message(message: &str, native: &str, call: &Site) -> Option<String> {
     let values = &call.call()?.values;
     let first = values.first().map_or("undefined", String::as_str);
@@ -80,7 +79,7 @@ pub(crate) fn message(message: &str, native: &str, call: &Site) -> Option<String
     Some(told)
 }
 
-/// Returns the first entry of a list in the source, if it is a number or a word.
+/// Returns the first entry of a list in the source, if it is a number or a keyword literal.
 fn literal_entry(list: &str) -> Option<&str> {
     let first = list.strip_prefix('[')?.split([',', ']']).next()?.trim();
     let is_word = matches!(first, "null" | "undefined" | "true" | "false");

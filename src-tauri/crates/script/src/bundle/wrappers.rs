@@ -1,15 +1,15 @@
-//! What the bundler makes of an author's functions, and a fingerprint must not depend on.
+//! Makes fingerprints of functions independent of the bundler's wrappers and generated names.
 //!
-//! A lowered `async` function is a wrapper that calls the lowered body, and all wrappers have the same source: [`mark`]
-//! adds the hash of the body as a comment. And generated names are numbered through the whole file, so [`plain`] leaves
-//! their numbers out.
+//! A lowered `async` function is a wrapper that calls the lowered body, and all wrappers have the same source. So
+//! [`mark`] adds the hash of the body as a comment. Generated names are numbered across the whole file, so [`plain`]
+//! removes their numbers.
 //!
-//! The build script has this module, too, for the SDK: it must name nothing but the standard library.
+//! The build script also contains this module, for the SDK, so it must use only the standard library.
 
-/// The statement in a wrapper that calls the lowered body: before and after the body's name.
+/// The statement in a wrapper that calls the lowered body: the text before and after the body's name.
 const CALLS: (&str, &str) = ("return ", ".apply(this, arguments);");
 
-/// The longest name of a lowered body that is found, in characters.
+/// The maximum length of the name of a lowered body, in characters.
 const LONGEST_NAME: usize = 200;
 
 /// Adds the hash of the lowered body to every wrapper, as a comment at the end of its statement. Lines and columns of
@@ -39,7 +39,7 @@ fn name_before(text: &str) -> Option<&str> {
     (name.starts_with('_') && text[..start].ends_with(CALLS.0)).then_some(name)
 }
 
-/// Returns the source of the lowered body of this name. `start` and `end` are those of the statement that calls it.
+/// Returns the source of the lowered body of this name. `start` and `end` delimit the statement that calls it.
 fn lowered<'c>(code: &'c str, name: &str, start: usize, end: usize) -> Option<&'c str> {
     // `function pay(_x) { return _pay.apply(this, arguments); } function _pay() { _pay = lower(…); … }`
     let behind = code[end..].trim_start().strip_prefix('}').map(str::trim_start);
@@ -83,12 +83,12 @@ mod tests {
     use crate::bundle::fingerprint::mark;
 
     #[test]
-    fn names_that_a_bundler_made_up_have_no_numbers() {
+    fn generated_names_lose_their_numbers() {
         assert_eq!(plain("var _ref2 = add$1(x1, _ctx$session3);"), "var _ref = add(x1, _ctx$session);");
     }
 
     #[test]
-    fn what_stands_for_a_lowered_function_names_its_hash() {
+    fn the_wrapper_of_a_function_expression_contains_the_hash_of_its_body() {
         let function = |number: u32, body: &str| {
             format!(
                 "const f = function() {{\n\
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn so_does_a_declaration() {
+    fn the_wrapper_of_a_declaration_contains_the_hash_of_its_body() {
         let declared = "function pay(_x) {\n\treturn _pay.apply(this, arguments);\n}\n\
                         function _pay() {\n\t_pay = lower(function* (x) {\n\t\tyield 1;\n\t});\n\
                         \treturn _pay.apply(this, arguments);\n}\n";

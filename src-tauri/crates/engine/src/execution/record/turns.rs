@@ -1,9 +1,9 @@
-//! Recorded order: results that the log answers settle in the order of the log's events (ARCHITECTURE §5.11).
+//! Recorded order: results from the log settle in the order of its events (ARCHITECTURE §5.11).
 //!
-//! A result that the log answers is there at once. Code that runs several blocks together would see such results in the
-//! order in which it asked for them, and a race would have another winner than when it ran. So each waits for its turn:
-//! the result of the lowest event settles first, one at a time, and only when the request can make no other progress.
-//! A result of this run has its turn after all recorded ones. Must not know what waits, nor why.
+//! A result from the log is available at once. Code that runs several blocks together would see such results in the
+//! order of its calls, and a race could have another winner than in the recording. So each result waits for its turn:
+//! the result of the earliest event settles first, one at a time, and only when the request can make no other progress.
+//! Results of the current run come after all recorded ones. Must not depend on what waits.
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -15,10 +15,10 @@ use futures_util::future::LocalBoxFuture;
 use crate::execution::record::position::Position;
 use crate::model::event::Seq;
 
-/// The position of what has no event in the log yet.
+/// The position of results without an event in the log.
 const AFTER_THE_LOG: Position = (i64::MAX, Seq::MAX);
 
-/// What waits for its turn, by position. Those of one position have their turns in the order in which they came.
+/// The waiting futures by position; futures of one position complete in the order in which they began to wait.
 #[derive(Default)]
 pub(crate) struct Turns {
     waiting: RefCell<BTreeMap<(Position, u64), oneshot::Sender<()>>>,
@@ -26,7 +26,7 @@ pub(crate) struct Turns {
 }
 
 impl Turns {
-    /// Returns a future that completes when it is the turn of a position.
+    /// Returns a future that completes when a position has its turn.
     pub(crate) fn wait(&self, position: Position) -> LocalBoxFuture<'static, ()> {
         let (sender, receiver) = oneshot::channel();
         self.count.set(self.count.get() + 1);
@@ -40,13 +40,13 @@ impl Turns {
         .boxed_local()
     }
 
-    /// Returns a future that completes after everything that has a position in the log.
+    /// Returns a future that completes after all futures with a position in the log.
     pub(crate) fn wait_behind_log(&self) -> LocalBoxFuture<'static, ()> {
         self.wait(AFTER_THE_LOG)
     }
 
-    /// Completes the first of those that wait. Returns its position, or `None` if nothing waits. `pass` gets the
-    /// position of each, also of one that was dropped.
+    /// Completes the first waiting future. Returns whether there was one. Calls `pass` with its position, and with the
+    /// positions of dropped futures before it.
     pub(crate) fn next(&self, pass: impl Fn(Position)) -> bool {
         loop {
             let Some(((position, _), waiter)) = self.waiting.borrow_mut().pop_first() else { return false };

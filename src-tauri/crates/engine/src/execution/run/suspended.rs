@@ -1,4 +1,4 @@
-//! What a run does with an attempt that suspends, and what it notes of background work that could not end.
+//! Handles an attempt that suspends, and records background work that could not end.
 
 use std::rc::Rc;
 
@@ -39,7 +39,7 @@ impl Run {
         self.record(frame, event);
     }
 
-    /// Notes that background work could not end: it suspended, or today's code does not fit the log.
+    /// Records that background work could not end: it suspended, or today's code does not match the log.
     pub(crate) fn note_unfinished_background(&self, error: &FlowError) {
         let mut left = self.unfinished_background.borrow_mut();
         if error.parks_request() || (error.is_suspension() && left.is_none()) {

@@ -1,4 +1,4 @@
-//! A call of a model: what was asked, and the choices that were answered.
+//! A model call from a received span: its request, and the choices of its answer.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -9,10 +9,10 @@ use super::{Call, label};
 use crate::foreign::messages::{self, opened};
 use crate::foreign::tables::{Keys, Role, Table, first};
 
-/// What a call of [`Role::Embedding`] is called among calls of models.
+/// The name of calls of [`Role::Embedding`] among model calls.
 pub(in crate::foreign) const EMBEDDINGS: &str = "embeddings";
 
-/// The call that a span tells of.
+/// The model call that a span describes.
 pub(super) fn model_call(table: &Table, role: Role, told: Told<'_>, usage: Map<String, Value>) -> Call {
     let attributes = told.attributes;
     let text = |keys: &Keys| first(attributes, keys).and_then(Value::as_str).map(str::to_owned);
@@ -25,7 +25,7 @@ pub(super) fn model_call(table: &Table, role: Role, told: Told<'_>, usage: Map<S
     }
     let system = first(attributes, &table.system).map(|system| messages::messages(system, Some("system")));
     let mut all = system.unwrap_or_else(|| found(&table.system_messages, told).0);
-    // Some lists hold the answer, too.
+    // Some lists also contain the answer.
     all.extend(found(&table.input_messages, told).0.into_iter().filter(|message| message.get("isAnswer").is_none()));
     for message in all.iter_mut().filter_map(Value::as_object_mut) {
         message.shift_remove("finishReason");
@@ -66,15 +66,15 @@ pub(super) fn model_call(table: &Table, role: Role, told: Told<'_>, usage: Map<S
     Call { request: request.into(), result: result.into() }
 }
 
-/// The answers among the messages of an output, each as its messages: usually one, and one for each choice if several
-/// were asked for. Some emitters write the parts of one answer as several messages.
+/// The answers in the messages of an output, each as a list of messages: usually one, or one per choice if several
+/// were requested. Some emitters write the parts of one answer as several messages.
 fn answers((mut said, are_choices): (Vec<Value>, bool), are_asked: bool) -> Vec<Vec<Value>> {
     let begin = said.iter().rposition(|message| message["role"] != "assistant").map_or(0, |last| last + 1);
     said.drain(..begin);
     let is_marked = |message: &Value| message.get("isAnswer").is_some();
     let have_marks = said.iter().any(is_marked);
     if have_marks {
-        // What is before the answer in the same list was asked.
+        // Messages before the answer in the same list belong to the prompt.
         said.retain(is_marked);
     }
     let have_reasons = || said.iter().all(|message| message.get("finishReason").is_some());
@@ -126,7 +126,7 @@ fn result(said: &[Value]) -> Map<String, Value> {
     result
 }
 
-/// What several messages of one answer say are its paragraphs.
+/// Adds the text of another message of the same answer as a paragraph.
 fn add_paragraph(result: &mut Map<String, Value>, name: &str, text: &str) {
     match result.get_mut(name) {
         _ if text.is_empty() => {}
@@ -138,8 +138,8 @@ fn add_paragraph(result: &mut Map<String, Value>, name: &str, text: &str) {
     }
 }
 
-/// Gives results of tools the name of their tool, if only its call has that. Results without an id are those of the
-/// calls without one, in their order.
+/// Adds the tool's name to tool results, if only the call has it. Results without an id belong to the calls without an
+/// id, in order.
 fn name_results(messages: &mut [Value]) {
     let mut names: HashMap<String, Value> = HashMap::new();
     let mut unnumbered: VecDeque<Value> = VecDeque::new();

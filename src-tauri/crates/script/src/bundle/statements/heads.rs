@@ -1,4 +1,4 @@
-//! Stops that are expressions: the heads of loops, which run with each turn, and the values of class fields.
+//! Expressions at which a query can stop: the heads of loops, which run in each iteration, and values of class fields.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use oxc::syntax::scope::{ScopeFlags, ScopeId};
 use super::{Reader, Spot, key_name};
 
 impl Reader<'_> {
-    /// Adds the condition of a loop, which runs with each turn. `start` is where its statement is shown.
+    /// Adds the condition of a loop, which runs in each iteration. `start` is the position shown for its statement.
     pub(super) fn add_condition(&mut self, start: u32, condition: Span) {
         if let Some(at) = self.add_if(true, start, condition.end) {
             self.spots.push((condition.start, Spot::Head(at)));
@@ -18,7 +18,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the turns of the loop that begins at an offset, in its scope. Returns `None` for a loop that has no stop.
+    /// Adds the iterations of the loop at an offset, in its scope. Returns `None` for a loop without a stop.
     fn add_turns(&mut self, of: u32, scope: &Cell<Option<ScopeId>>, turn: Span) -> Option<usize> {
         let turn_of = self.loops.remove(&of)?;
         self.enter_scope(ScopeFlags::empty(), scope);
@@ -28,7 +28,7 @@ impl Reader<'_> {
         Some(at)
     }
 
-    /// Adds the turns of a `for` loop: each runs the update, and then the condition.
+    /// Adds the iterations of a `for` loop: each runs the update, and then the condition.
     pub(super) fn add_updates(&mut self, it: &ForStatement<'_>) {
         let body = it.body.span().start;
         let test = it.test.as_ref().map(GetSpan::span);
@@ -46,7 +46,7 @@ impl Reader<'_> {
         self.spots.extend(closing.map(|closing| (closing, Spot::NoUpdate(at))));
     }
 
-    /// Adds the turns of a loop over entries, and walks the loop: a turn begins when its entry is taken.
+    /// Adds the iterations of a loop over entries, and visits the loop. An iteration begins when its entry is taken.
     pub(super) fn visit_entries(
         &mut self,
         (of, scope): (Span, &Cell<Option<ScopeId>>),
@@ -65,7 +65,8 @@ impl Reader<'_> {
         }
     }
 
-    /// Adds the value of a class field, which runs for each object; of a static one, when the class is made.
+    /// Adds the value of a class field, which runs for each object; the value of a static field runs when the class is
+    /// defined.
     pub(super) fn visit_field(&mut self, key: &PropertyKey<'_>, value: &Expression<'_>, is_static: bool) {
         self.begin_function(Some(key_name(key).as_deref().unwrap_or("(field)")));
         let span = value.span();
@@ -77,7 +78,8 @@ impl Reader<'_> {
         self.functions.pop();
     }
 
-    /// Whether the value of a field is a stop. A function has its name from the field only if it is the whole value.
+    /// Whether the value of a field is a stop. A function or class that takes its name from the field is not, because
+    /// it gets the name only as the whole value.
     pub(super) fn is_stop(&self, value: &Expression<'_>, is_static: bool) -> bool {
         let is_function = match value.get_inner_expression() {
             Expression::ArrowFunctionExpression(_) | Expression::FunctionExpression(_) => true,
@@ -87,7 +89,7 @@ impl Reader<'_> {
         !is_function && (!is_static || self.is_in_function())
     }
 
-    /// Where the head of a `for` loop is closed, between two offsets.
+    /// The offset of the closing bracket of a `for` loop's head, between two offsets.
     fn closing(&self, from: u32, body: u32) -> Option<u32> {
         let head = self.text.get(from as usize..body as usize)?;
         let is_code = |at: u32| {

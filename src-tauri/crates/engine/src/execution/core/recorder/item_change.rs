@@ -1,10 +1,9 @@
-//! Which items an event adds, updates or ends. A pure function of the event and of the events before it that items are
-//! read from.
+//! The items that an event adds, updates or ends. A pure function of the event and of earlier events with items.
 
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::item::ItemStatus;
 
-/// What happened to an item: `added`, `updated`, `done`; an item that is complete at once is both added and done.
+/// The changes of an item: `added`, `updated`, `done`. An item that is complete at once is both added and done.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ItemChange {
     /// The event that added the item.
@@ -16,7 +15,7 @@ impl ItemChange {
     /// Returns the item changes of an event. A write to shared state is an item at once; a write to a durable record is
     /// one when its commit names it.
     pub(super) fn of(seq: Seq, kind: &EventKind, shown: &[Event]) -> Vec<Self> {
-        // A commit also names `state_initialized` events, which are no items here.
+        // A commit also names `state_initialized` events, which are not items.
         let is_write = |seq: &Seq| {
             let at = shown.binary_search_by_key(seq, |event| event.seq);
             at.is_ok_and(|at| matches!(shown[at].kind, EventKind::StateChanged { .. }))

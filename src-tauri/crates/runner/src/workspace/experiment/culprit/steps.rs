@@ -1,14 +1,14 @@
-//! The steps of a request, and which of them drew something: what another run may be given otherwise.
+//! The steps of a request, and whether each has a draw: a result that may differ in another run.
 //!
-//! A draw is an answer of a model or of the network, a random value, and a reading of the clock. A pause is one only if
-//! something else was under way beside it, because which of them ends first may then decide. Must not run anything.
+//! Draws are answers of a model or of the network, random values, and readings of the clock. A pause is a draw only if
+//! another effect was running at the same time, because their order may then decide. Must not run anything.
 
 use std::collections::{HashMap, HashSet};
 
 use engine::effects::EffectKind;
 use engine::event::{BlockKind, Event, EventKind, Seq};
 
-/// A place at which forks begin.
+/// A step before which forks may begin.
 pub(super) struct Step {
     pub(super) path: String,
     pub(super) attempt: u32,
@@ -16,14 +16,14 @@ pub(super) struct Step {
     pub(super) seq: Seq,
     /// The event with which it ended, if it did.
     pub(super) ended: Option<Seq>,
-    /// Whether it drew something, itself or in a block that it called.
+    /// Whether it has a draw, itself or in a block that it called.
     pub(super) draws: bool,
-    /// Whether it only had a pause beside something else, so that which of them ended first may decide.
+    /// Whether its only draw is a pause during another effect, so that only their order may decide.
     pub(super) races: bool,
 }
 
-/// The steps of a request, in order: blocks that do something themselves and run in chains, each execution that ended
-/// by itself.
+/// The steps of a request, in order: all executions of blocks that have work of their own and run in chains, and that
+/// ended without an abort.
 pub(super) fn steps(events: &[Event]) -> Vec<Step> {
     let mut doers: HashSet<&str> = HashSet::new();
     let memoized: HashSet<(&str, u32)> = events
@@ -40,7 +40,7 @@ pub(super) fn steps(events: &[Event]) -> Vec<Step> {
         if let EventKind::BlockStarted { block: BlockKind::Handler | BlockKind::Generator, .. } = &event.kind {
             let is_inside = parents(path).any(|parent| doers.contains(parent));
             doers.insert(path);
-            // What a handler or a generator calls goes with it.
+            // Blocks called by a handler or a generator belong to its step.
             if !is_inside && !memoized.contains(&(path, event.attempt)) {
                 by_execution.insert((path, event.attempt), steps.len());
                 newest.insert(path, steps.len());
@@ -70,20 +70,20 @@ fn parents(path: &str) -> impl Iterator<Item = &str> {
     path.match_indices('/').map(|(at, _)| &path[..at])
 }
 
-/// Something that another run may be given otherwise.
+/// A result that may differ in another run.
 struct Draw {
     /// The event that records it.
     seq: Seq,
     effect: EffectKind,
 }
 
-/// An effect that was asked for: the path and the attempt of the block, what it is, and its ordinal.
+/// A requested effect: the path and the attempt of the block, its kind and its ordinal.
 type Asked<'e> = (Option<&'e str>, u32, EffectKind, u32);
 
-/// What a run drew itself.
+/// The draws of a run, without those that it reused.
 fn draws(events: &[Event]) -> impl Iterator<Item = Draw> {
     let mut found: Vec<Draw> = Vec::new();
-    // What was asked and is not answered, with the event that asked, and whether a pause has had something beside it.
+    // Effects without a result yet: the event that started each, and whether a pause overlapped with another effect.
     let mut open: HashMap<Asked<'_>, (Seq, bool)> = HashMap::new();
     for event in events {
         let of = |effect: EffectKind, ordinal: u32| (event.path.as_deref(), event.attempt, effect, ordinal);
@@ -111,19 +111,19 @@ fn draws(events: &[Event]) -> impl Iterator<Item = Draw> {
             _ => {}
         }
     }
-    // What was given up before its answer, or a pause whose end nobody waited for: something else came first.
+    // Abandoned effects, and pauses that were not awaited: something else came first.
     found.extend(open.into_iter().map(|((_, _, effect, _), (seq, _))| Draw { seq, effect }));
     found.into_iter()
 }
 
-/// Whether runs may differ by themselves in what comes from an event on: by chance, the clock, a real model, or the
+/// Whether runs without changes may differ after an event, because of random values, the clock, a live model or the
 /// network.
 pub(super) fn may_differ(events: &[Event], from: Seq, is_mock: bool) -> bool {
     draws(events).any(|draw| draw.seq >= from && !(is_mock && draw.effect == EffectKind::Model))
 }
 
-/// Which step decided, of those that ended between the fork point before this one and the next: what was in flight at a
-/// fork point runs again. One that drew nothing decides nothing.
+/// Finds the deciding step among those that ended between this fork point and the next one, because steps that run at a
+/// fork point run again. A step without a draw cannot decide.
 pub(super) fn deciding(steps: &[Step], found: usize, notes: &mut Vec<String>) -> usize {
     let from = steps.get(found).map_or(0, |step| step.seq);
     let to = steps.get(found + 1).map_or(u64::MAX, |step| step.seq);
@@ -132,11 +132,11 @@ pub(super) fn deciding(steps: &[Step], found: usize, notes: &mut Vec<String>) ->
         (0..steps.len()).filter(|at| is_it(&steps[*at]) && has_ended_there(&steps[*at])).collect()
     };
     let drew = of(|step| step.draws);
-    // A value is a likelier reason than an order.
+    // A value is a more likely cause than an order.
     let candidates = if drew.is_empty() { of(|step| step.races) } else { drew };
     if candidates.len() > 1 {
         let paths: Vec<&str> = candidates.iter().map(|at| steps[*at].path.as_str()).collect();
-        notes.push(format!("these steps ran beside each other, and one of them decided: {}", paths.join(", ")));
+        notes.push(format!("these steps ran in parallel, and one of them decided: {}", paths.join(", ")));
     }
     candidates.first().copied().unwrap_or(found)
 }
@@ -172,15 +172,15 @@ mod tests {
     }
 
     #[test]
-    fn the_clock_is_a_draw_and_a_pause_by_itself_is_none() {
+    fn the_clock_is_a_draw_but_a_pause_alone_is_not() {
         assert!(differs(&[ends("clock", 0)]) && differs(&[ends("random", 0)]));
         assert!(!differs(&[begins("sleep", 0), ends("sleep", 0), begins("sleep", 1), ends("sleep", 1)]));
-        // A mock answers all runs the same.
+        // A mock model answers the same in all runs.
         assert!(!differs(&[begins("model", 0), ends("model", 0)]));
     }
 
     #[test]
-    fn a_pause_beside_something_else_is_a_draw() {
+    fn a_pause_during_another_effect_is_a_draw() {
         assert!(differs(&[begins("sleep", 0), begins("sleep", 1), ends("sleep", 0), ends("sleep", 1)]));
         assert!(differs(&[begins("model", 0), begins("sleep", 0), ends("model", 0)]));
         // A time limit that was not reached.
