@@ -12,7 +12,7 @@ import type { ToolsConfig } from "./tools.js";
 import type { VoiceConfig } from "./voice.js";
 import type { RelayConfig } from "./relay.js";
 
-/** What a projection computes from: the state, and the resources that the flow itself declares. */
+/** The input of a projection: the state, and the resources that the flow itself declares. */
 export interface ProjectionSource<S> {
   state: S;
   /** As `resources.<name>.state`. */
@@ -21,7 +21,7 @@ export interface ProjectionSource<S> {
 
 /** What clients may see of a scope. Nothing is visible unless it is named here. */
 export interface ClientProjection<S> {
-  /** Top-level fields, as they are. */
+  /** Top-level fields, unchanged. */
   expose?: readonly (keyof S & string)[];
   /** Values computed from the state. */
   derived?: Record<string, (source: ProjectionSource<S>) => unknown>;
@@ -34,7 +34,7 @@ export interface ScopeConfig<S> {
   clientData?: Record<string, (source: ProjectionSource<S>) => unknown>;
   /** An older place for resources; `resources` of the flow is the newer one. */
   resources?: ScopedResourceDefinitions;
-  /** How often a write is tried again when another request was faster. */
+  /** How often a write is retried if another request was faster. */
   cas?: { maxRetries?: number; baseDelayMs?: number };
 }
 
@@ -42,11 +42,11 @@ export interface SessionConfig<S> extends ScopeConfig<S> {
   metadata?: Schema;
   /** Which completed requests a session keeps. */
   retention?: { maxItems?: number; maxAge?: number | string };
-  /** How many earlier requests take part in the conversation. 50 unless you say otherwise; 0 or less is no limit. */
+  /** How many earlier requests are part of the conversation (default 50); 0 or less means no limit. */
   historyWindow?: { turns: number };
-  /** Fields that only the flow's own code writes. Here nothing else does, so the names are checked, and that is all. */
+  /** Fields that only the flow's own code writes. Flowglass only checks the names, because nothing else writes here. */
   serverOwned?: readonly (keyof S & string)[];
-  /** For hosts where a client begins a session. It is not asked here, and `check` says so. */
+  /** For hosts where a client starts a session. Flowglass does not call it, and `check` says so. */
   createCheck?: (input: any) => unknown;
 }
 
@@ -56,7 +56,7 @@ export interface RequestConfig<S> extends Omit<ScopeConfig<S>, "resources"> {
   onCompleted?: FlowHook;
   onErrored?: FlowHook;
   onFinished?: FlowHook;
-  /** Hears of failures that do not end the request. */
+  /** Called for failures that do not end the request. */
   onStepErrored?: FlowHook;
   heartbeatIntervalMs?: number;
   sseHeartbeatMs?: number;
@@ -67,7 +67,7 @@ export interface RequestConfig<S> extends Omit<ScopeConfig<S>, "resources"> {
 }
 
 interface Authentication {
-  /** For hosts that know who asks. The command line and the window name the user themselves. */
+  /** For hosts that authenticate callers. The command line and the window set the user themselves. */
   resolvePrincipal?: (request: any) => unknown;
   defaultUserId?: string;
   requireUser?: boolean;
@@ -83,7 +83,7 @@ export interface UsageEntry {
   cacheCreationTokens?: number;
 }
 
-/** `read-only`: read, and not written. `hidden`: as if it were not there. Blocks reach it by its name all the same. */
+/** `read-only`: tools can only read it. `hidden`: tools do not see it. Blocks can still access it by name. */
 export type ResourceVisibility = "visible" | "read-only" | "hidden";
 
 /** A resource or a collection, by its name in `ctx.resources`. */
@@ -92,18 +92,18 @@ export interface ResourceVisibilityTarget {
   readonly ref: any;
 }
 
-/** It must answer at once. */
+/** It must return synchronously. */
 export type ResourceVisibilityRule = (ctx: BlockContext, resource: ResourceVisibilityTarget) => ResourceVisibility;
 
 export interface FlowDefinition<RS, SS, US, PS, A> {
   /** The name of the flow, as the command line and the flow list show it. */
   kind: string;
-  /** The id of the base instance; `kind` where nothing is said. */
+  /** The id of the base instance (default `kind`). */
   id?: string;
   /** Whether there is one instance, whose id is the flow's kind, or many, each with an id of its own. */
   cardinality?: "singleton" | "collection";
   description?: string;
-  /** What can be run. A flow without actions loads, but there is nothing in it to run. */
+  /** The actions that can be run. A flow without actions loads, but cannot run. */
   actions?: { [K in keyof A]: ActionConfig<A[K]> };
   /** One execution of one action. */
   request?: RequestConfig<RS>;
@@ -114,35 +114,35 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   /** One team. `org` and `project` name the same scope; give one of them. */
   project?: ScopeConfig<PS>;
   org?: ScopeConfig<PS>;
-  /** Resources that every block of the flow may reach. They win over those that blocks declare under the same name. */
+  /** Resources for all blocks of the flow. They override resources that blocks declare under the same name. */
   resources?: ResourceDefinitions;
-  /** What the tools for resources may do with each of them, asked whenever they look. */
+  /** What resource tools may do with each resource; called at each access. */
   resourceVisibility?: ResourceVisibilityRule;
-  /** How tools are run, for every generator of the flow. */
+  /** Settings of tools for all generators of the flow. */
   tools?: ToolsConfig;
-  /** Whether a run needs a user. It does unless this is false, and then nothing may belong to one. */
+  /** Whether a run needs a user (default true). If false, the flow must not use user state. */
   requireUser?: boolean;
   authentication?: Authentication;
   /** Runs around every block of the flow, outermost first. */
   middleware?: readonly (Middleware | MiddlewareFn)[];
   /** Entries that only a dispatcher reaches, and `run --internal`. */
   internal?: OwnEntries;
-  /** Messages that its sessions take from each other. */
+  /** Messages that its sessions accept from each other. */
   relay?: RelayConfig;
   task?: OwnEntries;
   /** An older spelling of `task`. */
   tasks?: OwnEntries;
-  /** What events of providers run, by provider and event. `flowglass trigger` fires them. */
+  /** Entries for events of providers, by provider and event. `flowglass trigger` fires them. */
   webhooks?: WebhookConfig;
-  /** What events of a bot run. */
+  /** Entries for events of a bot. */
   chat?: ChatConfig;
-  /** What a clock runs. Nothing here fires by the clock; `flowglass trigger` does. */
+  /** Entries for schedules. Flowglass does not fire them by the clock; use `flowglass trigger`. */
   schedules?: SchedulesConfig;
-  /** The shape of `config`, of which each instance has its own. */
+  /** The schema of `config`; each instance has its own `config`. */
   configSchema?: Schema;
   /** The settings of an instance, as `ctx.flow.config`. */
   config?: { [name: string]: any };
-  /** How long a text is for a model. A quarter of its characters, unless you know better. */
+  /** Counts the tokens of a text for a model (default: a quarter of its characters). */
   tokenCounter?: {
     count(text: string, model: string): MaybePromise<number>;
     countMessages(messages: unknown[], model: string): MaybePromise<number>;
@@ -150,15 +150,15 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
   /** What tokens cost, in US dollars. */
   costEstimator?: { estimate(usage: UsageEntry, model: string): number };
   /**
-   * Keeps the state that this flow has of people or projects apart from other flows', and the resources that do not say
+   * Separates this flow's state of users or projects from that of other flows, and also resources without
    * `flowIsolation: false`.
    */
   isolateUserState?: boolean;
   isolateProjectState?: boolean;
-  /** The same as `isolateProjectState`, under its other name. */
+  /** Same as `isolateProjectState`. */
   isolateOrgState?: boolean;
 
-  // The rest is for hosts that serve a flow in other ways. It changes nothing here, and a warning says so.
+  // The following options are for other hosts. They have no effect here, and a warning says so.
 
   voice?: VoiceConfig;
   mcp?: unknown;
@@ -168,16 +168,16 @@ export interface FlowDefinition<RS, SS, US, PS, A> {
 
 type OwnEntryMaps = "internal" | "task" | "tasks";
 
-/** What belongs to the definition alone. */
+/** Options that only the definition may have. */
 type Fixed = "cardinality" | "mcp" | "chat" | "webhooks" | "schedules" | OwnEntryMaps | "configSchema";
 
-/** Settings over those of a definition. Actions are merged one by one; resources replace those there were. */
+/** Settings that override those of a definition. Actions are merged one by one; resources replace the old ones. */
 export interface FlowOptions<A> extends Partial<
   Omit<FlowDefinition<any, any, any, any, any>, Fixed | "description" | "actions">
 > {
-  /** Tells instances of one flow apart. Its `kind`, unless you say otherwise. */
+  /** Distinguishes instances of one flow (default `kind`). */
   id?: string;
-  /** Settings of actions that are there, and whole new ones. */
+  /** Settings of existing actions, and new actions. */
   actions?: { [K in keyof A]?: ActionOverride } & { [name: string]: ActionOverride | undefined };
 }
 
@@ -187,7 +187,7 @@ export interface FlowInstance<A = any> {
   readonly actions: { readonly [K in keyof A]: ActionConfig<A[K]> };
 }
 
-/** A flow. Calling it makes another instance with some settings replaced. */
+/** A flow. Calling it creates another instance with some settings replaced. */
 export interface FlowType<A = any> extends FlowInstance<A> {
   (options?: FlowOptions<A>): FlowType<A>;
 }

@@ -1,11 +1,11 @@
 /**
  * The globals a flow has. There is no DOM and no Node: a flow cannot reach the file system or start a process.
  *
- * Time, random numbers and `fetch` are effects. They are recorded with the block that asked for them, so that a replay
- * answers them from the record.
+ * Time, random numbers and `fetch` are effects. They are recorded with the block that used them, so that a replay
+ * returns the recorded results.
  */
 
-/** Lines are recorded with the block that wrote them. Groups, counters and timers are those of the block. */
+/** Lines are recorded with the block that wrote them. Groups, counters and timers are separate for each block. */
 interface Console {
   assert(condition?: unknown, ...values: unknown[]): void;
   clear(): void;
@@ -50,11 +50,11 @@ interface RequestInit {
   headers?: HeadersInit;
   body?: string | URLSearchParams | Uint8Array | ArrayBuffer | null;
   signal?: AbortSignal | null;
-  /** What becomes of a redirect: followed, a `TypeError`, or the answer that redirects itself. */
+  /** How a redirect is handled: it is followed, causes a `TypeError`, or is returned as the response. */
   redirect?: "follow" | "error" | "manual";
 }
 
-/** A body is read once, and whole: there are no streams. */
+/** A body can be read once, and only completely: there are no streams. */
 interface Body {
   readonly headers: Headers;
   readonly bodyUsed: boolean;
@@ -93,7 +93,7 @@ declare var Response: {
 /** Reaches only the hosts that `fetch.allow` in `flowglass.json` names. It cannot be used while a file loads. */
 declare function fetch(resource: string | URL | Request, init?: RequestInit): Promise<Response>;
 
-/** Waiting is an effect like any other, and recorded with the block that waits. */
+/** Waiting is an effect, recorded with the block that waits. */
 declare function setTimeout(callback: (...args: any[]) => void, ms?: number, ...args: any[]): number;
 declare function clearTimeout(id: number | undefined): void;
 declare function setInterval(callback: (...args: any[]) => void, ms?: number, ...args: any[]): number;

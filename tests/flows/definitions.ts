@@ -1,5 +1,5 @@
 /**
- * What a definition knows of itself before it runs: schemas that chains infer, checks when it is built, flows as factories.
+ * Definitions before a run: schemas that chains infer, checks when a definition is built, flows as factories.
  */
 
 import { defineFlow, generator, handler, sequencer } from "@flow-state-dev/core";
@@ -10,7 +10,7 @@ const toLength = handler({ name: "toLength", inputSchema: z.string(), outputSche
 const open = handler({ name: "open", execute: (value) => value });
 const item = z.object({ a: z.number() });
 
-/** A schema's kind in a word, by what it accepts. */
+/** Names the kind of a schema, according to the values that it accepts. */
 const kind = (schema: any) => {
   if (!schema) return "none";
   const accepts = (value: unknown) => schema.safeParse(value).success;

@@ -1,5 +1,5 @@
-//! What the commands show of a failure beside its message: thrown values that are no errors, causes, gathered errors,
-//! and the length of a message that they cut.
+//! Details of a failure that the commands show after its message: thrown values that are not errors, causes, gathered
+//! errors, and the length of a cut message.
 
 use serde_json::json;
 use tests::bench::Place;
@@ -97,7 +97,7 @@ fn causes_in_a_circle_and_long_chains_end() {
 }
 
 #[test]
-fn a_file_that_throws_no_error_says_what_it_throws() {
+fn a_file_that_throws_another_value_shows_the_value() {
     let place = Place::new().file("flows/main.ts", "throw { status: 418 };\n").file("flows/other.ts", "throw null;\n");
     let flows = place.get("flows").to_string();
     assert!(flows.contains("it threw {\\\"status\\\":418}") && flows.contains("it threw null"), "{flows}");

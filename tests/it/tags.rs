@@ -1,4 +1,4 @@
-//! Tags, notes and titles of requests, and lists of requests by them: kept beside the log, which stays as it is.
+//! Tags, notes and titles of requests, which are stored outside the log, and lists of requests by them.
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place};
@@ -94,7 +94,7 @@ fn a_request_is_tagged_and_shows_its_tags() {
 }
 
 #[test]
-fn hostile_texts_are_refused_by_what_is_wrong_with_them() {
+fn invalid_texts_are_refused_with_the_reason() {
     let place = runs();
     let long = "x".repeat(65);
     let note = "y".repeat(10_001);
@@ -127,9 +127,9 @@ fn hostile_texts_are_refused_by_what_is_wrong_with_them() {
     assert!(refused(&place, &args).contains("more than 100 tags"));
 }
 
-/// The log is what it was before: events, exports, replays, and what `show` says.
+/// Tags do not change the log: events, exports, replays and `show` stay the same.
 #[test]
-fn the_log_stays_as_it_is() {
+fn tags_do_not_change_the_log() {
     let place = runs();
     let look = || {
         let answers = ["events said", "show said", "replay said", "requests --session s-ada"];
@@ -144,7 +144,7 @@ fn the_log_stays_as_it_is() {
 }
 
 #[test]
-fn tags_travel_with_their_request_and_go_with_it() {
+fn tags_are_exported_and_deleted_with_their_request() {
     let place = runs();
     place.run(&["tag", "said", "+seen", "+old", "-old", "--note", "Looked at", "--title", "Bees", "--by", "ada"]);
     let plain = place.get("export --request waited --out plain.jsonl");
@@ -158,7 +158,7 @@ fn tags_travel_with_their_request_and_go_with_it() {
     let there = place.ask("--data there.db tag said").json();
     assert_eq!(there, json!({ "requestId": "said", "tags": ["seen"], "note": "Looked at", "title": "Bees" }));
     assert_eq!(place.ask("--data there.db check").json()["ok"], json!(true));
-    // What an audience gets says nothing of it.
+    // An export for an audience does not contain them.
     place.get("export --session s-ada --out client.jsonl --view client");
     let text = opened(&place.dir().join("client.jsonl"));
     assert!(!text.contains("Looked at") && text.contains("said"), "{text}");
@@ -173,7 +173,7 @@ fn tags_travel_with_their_request_and_go_with_it() {
 }
 
 #[test]
-fn requests_are_found_by_what_a_list_shows_of_them() {
+fn requests_are_found_by_the_columns_of_a_list() {
     let place = runs();
     place.run(&["tag", "failed", "+shoes", "--title", "Größe 40", "--note", "ask the warehouse"]);
     for (more, found) in [
@@ -208,7 +208,7 @@ fn requests_are_found_by_what_a_list_shows_of_them() {
 }
 
 #[test]
-fn requests_come_in_the_order_that_is_asked_for() {
+fn requests_come_in_the_requested_order() {
     let place = runs();
     let told = place.ask("run shop say --mock --user ada --session s-ada --request again --input {\"text\":\"x\"}");
     assert_eq!(told.code, Some(0), "{told}");
@@ -223,9 +223,9 @@ fn requests_come_in_the_order_that_is_asked_for() {
     assert_eq!(listed(&place, "--order duration --limit 1"), ["waited"]);
 }
 
-/// The list gave a fork the costs of its origin, and the sum beside the list did not.
+/// The cost of a fork excludes the shared events, in lists as in sums.
 #[test]
-fn a_fork_has_spent_nothing_on_what_it_shares() {
+fn a_fork_does_not_pay_for_shared_events() {
     let place = runs();
     let fork = place.get("fork said --at root/step:words");
     let id = fork["requestId"].as_str().expect("an id");
@@ -256,13 +256,13 @@ fn a_fork_has_spent_nothing_on_what_it_shares() {
         assert_eq!(listed(&place, &format!("--order {order} --limit 1")), ["said"], "{order}");
     }
     assert_eq!(place.get("check --data")["ok"], json!(true));
-    // What it asks after the fork it pays for.
+    // It pays for its own calls after the fork point.
     let again = place.get("fork said --at 0");
     let id = again["requestId"].as_str().expect("an id");
     assert_eq!(place.get(&format!("show {id}"))["request"]["totals"]["promptTokens"], json!(1_000));
 }
 
-/// Many processes at once: each change is there, and nobody is refused.
+/// If several processes add tags at once, all changes are stored and none is refused.
 #[test]
 fn several_processes_tag_at_once() {
     let place = runs();
@@ -281,7 +281,7 @@ fn several_processes_tag_at_once() {
     assert_eq!(place.get("check --data")["ok"], json!(true));
 }
 
-/// An annotation that a file brings is held to the same limits; nothing of such a file is taken in.
+/// Imported annotations have the same limits; a file with an invalid one is refused completely.
 #[test]
 fn a_file_with_a_wrong_tag_is_refused() {
     let place = runs();
@@ -297,10 +297,10 @@ fn a_file_with_a_wrong_tag_is_refused() {
     assert!(told.stderr.contains("the tag \"se en\" has the character"), "{told}");
 }
 
-/// Changes are made in their order, so the last one of a tag counts. A tag that begins with a sign is refused: no command
-/// could remove it again.
+/// Changes apply in order, so the last one of a tag counts. A tag that begins with a sign is refused, because no
+/// command could remove it.
 #[test]
-fn the_last_change_of_a_tag_counts_and_a_sign_begins_none() {
+fn the_last_change_of_a_tag_counts_and_a_leading_sign_is_refused() {
     let place = runs();
     for changes in ["+-x", "++x", "+seen +-x"] {
         let told = place.ask(&format!("tag said {changes}"));

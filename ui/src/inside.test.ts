@@ -1,4 +1,4 @@
-// The debugger inside a block, in the whole window: over a recording whose answers about the inside are made up here.
+// The debugger inside a block, in the whole window, over a recording with synthetic answers about the inside.
 import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-library/svelte';
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import App from './App.svelte';
@@ -17,7 +17,7 @@ let asked: InsideQuery[] = [];
 
 const value = (preview: string, handle?: string): Captured => ({ kind: 'object', preview, handle: handle ?? null });
 
-/** The statement of a number; one below ten is of a helper in another file. */
+/** The instant with this tick. Ticks below ten are in a helper in another file. */
 const instantAt = (path: string, attempt: number, tick: number, seq: number): Instant =>
   ({
     instant: `${path}#${attempt}+${tick}`,
@@ -98,11 +98,11 @@ const row = (line: number) => document.querySelector(`[data-line="${line}"]`) as
 const press = (key: string, more: Partial<KeyboardEventInit> = {}) =>
   fireEvent.keyDown(document.body, { key, ...more });
 
-test('a failed block opens where it threw, with its locals and how often lines ran', async () => {
+test('a failed block opens at the throwing statement, with locals and line counts', async () => {
   await open();
   await choose(FAILED);
   await untilTick(TICKS);
-  // Nothing was moved yet.
+  // The instant has not moved yet.
   expect(app.route.place.seq).toBeNull();
   expect(row(95).getAttribute('aria-current')).toBe('step');
   await waitFor(() => expect(row(95).querySelector('[data-hits]')?.textContent).toBe('12'));
@@ -110,13 +110,13 @@ test('a failed block opens where it threw, with its locals and how often lines r
   expect(row(96).querySelector('[data-hits]')?.textContent).toBe('');
   const locals = within(screen.getByTestId('locals'));
   expect(locals.getAllByTestId('local').map((one) => one.dataset.name)).toEqual(['sum', 'order']);
-  // What came from a flow is text.
+  // Values from a flow are shown as text, not as markup.
   expect(document.querySelector('[data-testid=locals] b')).toBeNull();
   await fireEvent.click(locals.getAllByTestId('local')[1] as HTMLElement);
   await locals.findByText(`inside order ${TICKS}`);
 });
 
-test('keys step, and the window goes along', async () => {
+test('keys step, and the window follows', async () => {
   await open();
   await choose(FAILED);
   await untilTick(TICKS);
@@ -149,13 +149,13 @@ test('a helper in another file is shown with its own text', async () => {
   await untilTick(4);
   await waitFor(() => expect(screen.getByTestId('source-file').textContent).toBe(HELPER));
   expect(row(4).getAttribute('aria-current')).toBe('step');
-  // The stack leads back to the caller, and moves nothing.
+  // A stack frame shows the caller without moving the instant.
   await fireEvent.click(screen.getByTestId('stack-frame'));
   await waitFor(() => expect(screen.getByTestId('source-file').textContent).toContain(FILE));
   expect(tick()).toBe('4');
 });
 
-test('a block that did not fail begins with a step; lines can be run to', async () => {
+test('a successful block begins with a step, and can run to a line', async () => {
   await open('req-2');
   const inspector = await choose('root/step:report');
   await fireEvent.click(await within(inspector).findByTestId('block-tab-source'));
@@ -171,7 +171,7 @@ test('a block that did not fail begins with a step; lines can be run to', async 
   expect(asked.slice(-2).map(({ to }) => to)).toEqual([{ to: 92 }, { backTo: 91 }]);
 });
 
-test('a line prints its expressions, and a hit moves the window', async () => {
+test('prints expressions at a line, and a click on a hit moves the window', async () => {
   await open();
   await choose(FAILED);
   await untilTick(TICKS);
@@ -212,7 +212,7 @@ test('a line prints its expressions, and a hit moves the window', async () => {
   await fireEvent.click(within(hits[1] as HTMLElement).getAllByRole('button')[0] as HTMLElement);
   await untilTick(30);
   expect(app.route.place.seq).toBe(seqOf());
-  // All requests of the flow; why one was not asked; and a note where nothing was found.
+  // For the whole flow: the reason for a skipped request, and a note if there is no hit.
   answer = { hits: [], total: 0, note: 'never reached', notAsked: [{ requestId: 'req-9', why: 'its code is gone' }] };
   await fireEvent.click(within(screen.getByTestId('print')).getByRole('radio', { name: 'Whole flow' }));
   await waitFor(() => expect(screen.getByTestId('print-note').textContent).toBe('never reached'));
@@ -243,7 +243,7 @@ test('watch expressions are added, kept for other blocks, and removed', async ()
   await waitFor(() => expect(screen.queryByTestId('watch-expression')).toBeNull());
 });
 
-test('a block without statements says so softly, and leads to a handler inside', async () => {
+test('a block without statements says so, and offers a handler inside it', async () => {
   await open();
   host.stepInside = async () => Promise.reject({ kind: 'notFound', message: 'block root ran no statement' });
   host.coverage = async () => Promise.reject({ kind: 'internal', message: 'a thread ended' });
@@ -255,7 +255,7 @@ test('a block without statements says so softly, and leads to a handler inside',
   expect((await screen.findByTestId('coverage-fault')).textContent).toContain('a thread ended');
 });
 
-test('counts that a limit cut off say so', async () => {
+test('counts that a limit cut short say so', async () => {
   await open();
   host.coverage = async () => [{ file: FILE, lines: [{ line: 95, hits: 12 }], endedByLimit: true }];
   await choose(FAILED);
@@ -263,7 +263,7 @@ test('counts that a limit cut off say so', async () => {
   expect(row(95).querySelector('[data-hits]')?.textContent).toBe('12');
 });
 
-test('an answer for a block that is no longer shown moves nothing', async () => {
+test('ignores an answer for a block that is no longer shown', async () => {
   await open();
   let answer: (found: Instant) => void = () => {};
   const inspector = await choose(FAILED);

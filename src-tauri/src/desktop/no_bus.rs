@@ -1,4 +1,4 @@
-//! Where there is no D-Bus nothing is told: no package is made for such systems.
+//! Without D-Bus there are no notifications. No packages are made for such systems.
 
 use std::sync::Arc;
 
@@ -6,8 +6,8 @@ use tauri::AppHandle;
 
 use super::notification::Notifier;
 
-/// Shows nothing.
+/// Does nothing.
 pub(super) fn notify(_: Arc<Notifier>, _: String, _: &str, _: &str) {}
 
-/// Hears nothing.
+/// Does nothing.
 pub(super) fn on_click(_: Arc<Notifier>, _: AppHandle) {}

@@ -1,7 +1,7 @@
-//! Where the blocks of a request lie in its time, as bars of text.
+//! Draws the times of a request's blocks as text bars.
 //!
-//! A fork has blocks that are older than itself: the time between what it shares with its request and its own start
-//! counts for nothing, as in the window.
+//! A fork has blocks that are older than itself. As in the window, the time between the shared blocks and its own start
+//! is left out.
 
 use runner::{BlockRow, Gap, RequestRow, ViewRow};
 
@@ -11,9 +11,9 @@ const WIDTH: i64 = 32;
 #[derive(Clone, Copy)]
 pub(super) struct Ran<'r> {
     started_at: i64,
-    /// Until its end, or until it is last known to run; `None` while it runs.
+    /// The time until its end, or until the last event at which it ran; `None` while it runs.
     for_ms: Option<i64>,
-    /// When it did not run in between.
+    /// The times in between in which it did not run.
     gaps: &'r [Gap],
 }
 
@@ -37,7 +37,7 @@ pub(super) struct Clock {
     start: i64,
     /// How long it took, at least 1 ms.
     span: i64,
-    /// Of a fork: from when until when there was nothing to run.
+    /// In a fork, the time between the shared blocks and its own start.
     pause: Option<(i64, i64)>,
 }
 
@@ -53,7 +53,7 @@ impl Clock {
             let left = rows.clone().map(first_end).filter(|end| *end <= request.started_at).max();
             clock.pause = left.map(|left| (left, request.started_at));
         }
-        // A clock may be set back.
+        // The end may be before the start, because a clock can be set back.
         let end = rows.map(|row| clock.at(row.started_at + row.for_ms.unwrap_or(0))).max();
         clock.span = (end.unwrap_or(start) - start).max(1);
         clock
@@ -67,7 +67,7 @@ impl Clock {
         }
     }
 
-    /// How long something took that began at a time.
+    /// The duration of a block that started at a time, without the pause.
     pub(super) fn took(&self, started_at: i64, duration_ms: Option<i64>) -> Option<i64> {
         duration_ms.map(|took| self.at(started_at + took) - self.at(started_at))
     }
@@ -82,7 +82,7 @@ impl Clock {
         let mut cells: Vec<char> = vec![' '; WIDTH as usize];
         cells[from as usize..(from + length) as usize].fill('█');
         for gap in row.gaps {
-            // The cells in which it ran before and after stay full.
+            // Cells in which it also ran stay full.
             let first = (cell(gap.from) + 1).min(cells.len());
             let to = cell(gap.to).min((from + length - 1) as usize).max(first);
             cells[first..to].iter_mut().filter(|cell| **cell != ' ').for_each(|cell| *cell = '┄');

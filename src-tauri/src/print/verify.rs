@@ -1,14 +1,14 @@
-//! Verdicts on recorded runs, for people: what differs for one reason is one line.
+//! Prints verdicts on recorded runs; differences with the same cause are one line.
 
 use runner::{CutValue, Verdict, Verified, VerifiedGroup, VerifiedRun};
 use serde_json::Value;
 
 use super::{counted, unset_variables};
 
-/// How many characters are shown of each side, and how many of them before the first that differs.
+/// How many characters of each side are shown, and how many of them before the first difference.
 const SIDE: usize = 240;
 const BEFORE: usize = 80;
-/// How many flows of a group, and runs without a verdict, are named.
+/// How many flows of a group, and runs without a verdict, are listed.
 const NAMED: usize = 10;
 
 /// The counts, and each group with one of its runs.
@@ -43,7 +43,7 @@ pub(crate) fn verified(verified: &Verified) -> String {
     text
 }
 
-/// A verdict on so many runs, in words.
+/// The words for a verdict on `count` runs.
 fn words(verdict: Verdict, count: u32) -> &'static str {
     match (verdict, count) {
         (Verdict::Same, _) => "same",
@@ -75,7 +75,7 @@ fn group_text(group: &VerifiedGroup, example: Option<&VerifiedRun>) -> String {
     format!("{head}\n{sides}         such as {}{event}\n", group.example)
 }
 
-/// What a run does otherwise, on one line.
+/// The difference of a run, on one line.
 pub(crate) fn verdict_line(run: &VerifiedRun) -> String {
     let mut line = words(run.verdict, 1).to_owned();
     for part in [run.path.as_deref(), run.field.map(|field| field.as_str()), run.place.as_deref()].into_iter().flatten()
@@ -85,7 +85,7 @@ pub(crate) fn verdict_line(run: &VerifiedRun) -> String {
     line
 }
 
-/// Some of many names, and how many more there are.
+/// The first names of a list, and the number of the others.
 fn some_of(names: &[String]) -> String {
     let mut text = names.iter().take(NAMED).map(String::as_str).collect::<Vec<_>>().join(", ");
     if names.len() > NAMED {
@@ -94,11 +94,11 @@ fn some_of(names: &[String]) -> String {
     text
 }
 
-/// What was recorded and what is found, each on a line; and why there is no better verdict.
+/// The recorded and the current value, each on a line, and the reason for the verdict.
 pub(crate) fn both_sides(run: &VerifiedRun) -> String {
     let mut text = String::new();
     let [recorded, found] = [&run.recorded, &run.found].map(|side| side.as_ref().map(|side| Side::of(&side.0)));
-    // Long sides are cut around their first difference: their beginnings are the same.
+    // Cut long sides around their first difference, because their beginnings are equal.
     let same = match (&recorded, &found) {
         (Some(recorded), Some(found)) => {
             let both = recorded.text.chars().zip(found.text.chars());
@@ -121,9 +121,9 @@ pub(crate) fn both_sides(run: &VerifiedRun) -> String {
 /// One side of a difference, on one line.
 struct Side {
     text: String,
-    /// How long all of it is.
+    /// The length of the whole side.
     bytes: usize,
-    /// Whether something comes before the text, and after it.
+    /// Whether the text was cut before its beginning, and after its end.
     is_begun: bool,
     goes_on: bool,
 }
@@ -138,11 +138,11 @@ impl Side {
         Side { bytes: text.len(), text, is_begun: false, goes_on: false }
     }
 
-    /// All of it, or if it is too long for a line what comes from a character on.
+    /// The whole side or, if it is too long for a line, the part from a character on.
     fn cut_from(self, from: usize) -> String {
         let Side { text, bytes, is_begun, goes_on } = self;
         let length = text.chars().count();
-        // A side that ends before the other one differs shows its end.
+        // A side that ends before the first difference shows its end.
         let from = from.min(length.saturating_sub(SIDE));
         let shown: String = text.chars().skip(from).take(SIDE).collect();
         let before = if is_begun || from > 0 { "…" } else { "" };

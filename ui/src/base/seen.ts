@@ -1,6 +1,6 @@
 // Calls back once when an element scrolls into view.
 
-/** How far below the visible part an element may be. */
+/** How far outside the visible part an element counts as visible. */
 const NEAR = '200px';
 
 /** Returns a function that stops waiting. */
@@ -17,7 +17,7 @@ export function whenSeen(element: Element, act: () => void): () => void {
   };
   const observer = new IntersectionObserver(
     (entries) => {
-      // An entry may have been queued before it was stopped.
+      // An entry may have been queued before `stop` was called.
       if (isOver || !entries.some((one) => one.isIntersecting)) return;
       stop();
       act();

@@ -2,21 +2,21 @@ import { expect, test } from 'vitest';
 import { valueAt, withValue } from './path';
 import { settingsIn, withSetting } from './settings-text';
 
-test('a place is set, and the rest of the text stays as it is', () => {
+test('sets a value and keeps the rest of the text', () => {
   const text = '{\n    "models": {},\n    "durability": "power"\n}\n';
   expect(withSetting(text, ['durability'], 'each')).toBe('{\n    "models": {},\n    "durability": "each"\n}\n');
   expect(withSetting('', ['limits', 'depth'], 5)).toBe('{\n  "limits": {\n    "depth": 5\n  }\n}\n');
   expect(withSetting('{\n\t"a": 1\n}', ['b'], [1])).toBe('{\n\t"a": 1,\n\t"b": [\n\t\t1\n\t]\n}');
 });
 
-test('what is taken away takes what is empty then along', () => {
+test('removing a value also removes parents that become empty', () => {
   const text = withSetting('', ['prices', 'a/b.c', 'input'], 2);
   expect(settingsIn(text)).toEqual({ prices: { 'a/b.c': { input: 2 } } });
   expect(withSetting(text, ['prices', 'a/b.c'], undefined)).toBe('{}\n');
   expect(settingsIn(withSetting('{"a":{"b":1,"c":2}}', ['a', 'b'], undefined))).toEqual({ a: { c: 2 } });
 });
 
-test('lines that are laid out in another way stay so', () => {
+test('keeps an unusual layout of lines', () => {
   const text = `{
   "prices": {
     "gpt-5-mini": { "input": 0.25,  "output": 2 },
@@ -48,7 +48,7 @@ test('lines that are laid out in another way stay so', () => {
   expect(withSetting(windows, ['prices', 'new', 'input'], 1)).toBe(added.replaceAll('\n', '\r\n'));
 });
 
-test('whatever is set is what the text says then', () => {
+test('parsing the text returns every value that was set', () => {
   const text = '{"a":{"b":[1,{"c":"}"}],"a":1},"a":{"x":{}},"t":true,"n":-1.5e3}';
   for (const path of [['a'], ['a', 'x'], ['a', 'x', 'y'], ['t'], ['n', 'z'], ['new', 'er']]) {
     for (const value of [1, 'x', null, [1, [2]], { p: { q: [] } }]) {
@@ -59,7 +59,7 @@ test('whatever is set is what the text says then', () => {
   }
 });
 
-test('a text that is no settings says so', () => {
+test('a text that is not a settings object stays unchanged', () => {
   expect([settingsIn('{'), settingsIn('[]'), settingsIn('null'), settingsIn(' ')]).toEqual([null, null, null, {}]);
   for (const text of ['{ broken', '[]', 'null']) expect(withSetting(text, ['durability'], 'power')).toBe(text);
 });

@@ -17,7 +17,7 @@ function eventsOf(total: number) {
 const read = (pages: EventPages, seq: number) =>
   vi.waitFor(() => expect(pages.at(seq)?.seq).toBe(seq), { interval: 1 });
 
-test('the last of two million events is read alone, and few pages are ever held', async () => {
+test('reads only the last page of two million events, and keeps few pages', async () => {
   const { pages, asked } = eventsOf(2_000_000);
   pages.show(1_999_970, 2_000_000);
   await read(pages, 2_000_000);
@@ -29,7 +29,7 @@ test('the last of two million events is read alone, and few pages are ever held'
   expect(pages.held).toBeLessThanOrEqual(24);
 });
 
-test('a page that was not full is read again when it has grown', async () => {
+test('reads an incomplete page again when it has grown', async () => {
   const { pages, asked, state } = eventsOf(10);
   pages.show(1, 10);
   await read(pages, 10);
@@ -42,7 +42,7 @@ test('a page that was not full is read again when it has grown', async () => {
   expect(asked).toHaveLength(2);
 });
 
-test('a fast scroll does not ask for what it has left', async () => {
+test('a fast scroll does not load pages that it has passed', async () => {
   const { pages, asked } = eventsOf(1_000_000);
   for (let from = 1; from < 900_000; from += 5000) pages.show(from, from + 40, 999_999);
   await read(pages, 895_001);
@@ -50,7 +50,7 @@ test('a fast scroll does not ask for what it has left', async () => {
   expect(asked.length).toBeLessThan(6);
 });
 
-test('the event beside the list is read alone where its page left its value out', async () => {
+test('reads the selected event alone if its page left out its value', async () => {
   const asked: [number, number][] = [];
   const large = { kind: 'object', bytes: 300, count: 1, head: '{a: 1}' } as const;
   const eventParts = async (_: string, from: number, limit: number): Promise<EventParts[]> => {

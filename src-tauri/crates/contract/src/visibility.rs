@@ -1,4 +1,4 @@
-//! Promise 5: a reader sees an append whole and after its commit, or not at all.
+//! Promise 5: a reader sees an append completely and after its commit, or not at all.
 
 use engine::log::AppendMode;
 
@@ -9,7 +9,7 @@ use crate::writing::*;
 /// How many events each append of these tests has: an operation, notes, and the commit.
 const EVENTS: usize = 5;
 
-/// Events and the record that they commit are seen together, however a reader's look falls between appends.
+/// Events and the record that they commit become visible together, whenever a reader reads.
 pub fn readers_never_see_part_of_an_append<S: Subject>() {
     let subject = S::create();
     let scope = record("s");
@@ -34,7 +34,7 @@ pub fn readers_never_see_part_of_an_append<S: Subject>() {
     assert_eq!(version(subject.log(), &scope), 150);
 }
 
-/// What an append was refused for never was in the log, not even for a moment.
+/// The events of a refused append are never visible, not even for a moment.
 pub fn readers_never_see_what_is_refused<S: Subject>() {
     let subject = S::create();
     let scope = record("s");
@@ -57,7 +57,7 @@ pub fn readers_never_see_what_is_refused<S: Subject>() {
     });
 }
 
-/// When an append completes after its commit, its effects can be read at once: so can all before it, of any request.
+/// When a committed append completes, it and all earlier appends, of any request, can be read at once.
 pub fn what_is_committed_can_be_read_at_once<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

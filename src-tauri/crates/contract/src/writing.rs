@@ -1,4 +1,4 @@
-//! One way to append to a log, and the events that the tests append.
+//! Helpers of the tests that append to a log, and the events that they append.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, json};
 /// The time of the first event, in milliseconds since 1970; each later event of a request is 1 ms later.
 pub(crate) const BEGAN: i64 = 1_700_000_000_000;
 
-/// The owner of a request that a test begins without naming one.
+/// The default owner of a request.
 pub(crate) const OWNER: &str = "database.first-process";
 
 /// The three modes of an append.
@@ -56,7 +56,7 @@ impl<'l> Request<'l> {
         Request { log, id: id.to_owned(), last: 0, lease: Lease::first(owner) }
     }
 
-    /// Returns the same request as another handle of the log writes it.
+    /// Returns the same request for another handle of the log.
     pub(crate) fn through<'o>(&self, log: &'o dyn Log) -> Request<'o> {
         Request { log, id: self.id.clone(), last: self.last, lease: self.lease.clone() }
     }
@@ -66,20 +66,20 @@ impl<'l> Request<'l> {
         kinds.into_iter().zip(self.last + 1..).map(|(kind, seq)| event(seq, kind)).collect()
     }
 
-    /// Appends without waiting. The events are counted as kept.
+    /// Appends without waiting, and counts the events as stored.
     pub(crate) fn send(&mut self, kinds: Vec<EventKind>, mode: AppendMode) -> Receiver<Result<(), AppendError>> {
         let events = self.next(kinds);
         self.last += events.len() as Seq;
         self.log.append(&self.id, &self.lease, events, mode)
     }
 
-    /// Appends and waits for the commit. What a conflict leaves is counted as kept, too.
+    /// Appends and waits for the commit. Also counts the events that a conflict leaves as stored.
     pub(crate) fn append(&mut self, kinds: Vec<EventKind>) -> Result<(), AppendError> {
         let events = self.next(kinds);
         self.append_events(events)
     }
 
-    /// As [`append`](Self::append), with events that are made already.
+    /// [`append`](Self::append) for existing events.
     pub(crate) fn append_events(&mut self, events: Vec<Event>) -> Result<(), AppendError> {
         let last = events.last().map_or(self.last, |event| event.seq);
         let answer = wait(self.log.append(&self.id, &self.lease, events, AppendMode::Committed));
@@ -99,7 +99,7 @@ impl<'l> Request<'l> {
         self.write(scope, from, &[increment()])
     }
 
-    /// Takes the request over for `owner`: with the lease that follows its own, and `request_resumed`.
+    /// Takes the request over for `owner`, with the next lease and `request_resumed`.
     pub(crate) fn resume(&mut self, owner: &str) -> Result<(), AppendError> {
         let next = self.lease.next(owner);
         let before = std::mem::replace(&mut self.lease, next);
@@ -145,7 +145,7 @@ impl Start {
         Start { session, ..Start::default() }
     }
 
-    /// With a claim, in a session that it shares with all that have one.
+    /// With a claim, in the default session.
     pub(crate) fn with_key(policy: Policy, key: &str) -> Start {
         Start { claim: Some(Claim { policy, key: key.into() }), ..Start::default() }
     }
@@ -371,7 +371,7 @@ pub(crate) fn is_fenced(answer: &Result<(), AppendError>, id: &str) -> bool {
     matches!(answer, Err(AppendError::Fenced { request }) if request == id)
 }
 
-/// The request that an append was refused for.
+/// The request that holds the key for which an append was refused.
 pub(crate) fn holder(answer: Result<impl Sized, AppendError>) -> Option<Arc<str>> {
     match answer {
         Err(AppendError::Busy { holder }) => Some(holder.into()),

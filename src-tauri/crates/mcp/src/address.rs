@@ -1,40 +1,40 @@
-//! The addresses of recorded values: `flowglass://request/ID/…`. A long value is read by ranges of its text.
+//! The addresses of recorded values: `flowglass://request/ID/…`. A long value is read in ranges of its text.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
-/// What is escaped in a part of an address: all but letters, digits and these.
+/// Characters that are escaped in a part of an address: all except letters, digits and these.
 const ESCAPED: &AsciiSet =
     &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~').remove(b':').remove(b'[').remove(b']');
 
 /// A part of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Part {
-    /// What it got.
+    /// Its input.
     Input,
-    /// What it returned.
+    /// Its output.
     Output,
-    /// What failed it, with details and stack.
+    /// Its error, with details and stack.
     Error,
-    /// Of a foreign request, the span that it is.
+    /// The span of a block of a received trace.
     Span,
     /// The messages and parameters of a model call, counted from 0.
     Prompt(usize),
     /// The answer of a model call.
     Reply(usize),
-    /// What another effect asked: a fetch, `runOnce`.
+    /// The request of another effect, such as a fetch or `runOnce`.
     Asked(usize),
-    /// What that effect was answered.
+    /// The result of that effect.
     Answered(usize),
 }
 
-/// Where a recorded value is.
+/// The location of a recorded value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Address {
-    /// What a request was asked.
+    /// The input of a request.
     Input(String),
-    /// What a request returned.
+    /// The output of a request.
     Output(String),
     /// A part of an execution of a block.
     Block { request: String, path: String, attempt: Option<u32>, part: Part },
@@ -48,7 +48,7 @@ pub(crate) enum Address {
     Source { request: String, file: String },
 }
 
-/// An address, and the range of its text.
+/// An address and a range of the value's text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Range {
     pub(crate) address: Address,
@@ -107,7 +107,7 @@ impl fmt::Display for Range {
     }
 }
 
-/// The forms that there are, as an error lists them.
+/// The forms of addresses, for error messages.
 pub(crate) const FORMS: &str = "flowglass://request/ID/input, /output, /block/PATH%23ATTEMPT/input, …/output, …/error, \
      …/span, …/prompt/N, …/reply/N, …/asked/N, …/answered/N, /state/SEQ, /item/ID, /event/SEQ or /source/FILE, each \
      with ?pointer=/JSON/POINTER&from=BYTE&to=BYTE";

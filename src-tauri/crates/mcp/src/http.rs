@@ -1,7 +1,7 @@
-//! The same server over HTTP on this machine, for clients that start no program: on while a person wants it.
+//! The MCP server over HTTP on this machine, for clients that start no program, while a person keeps it on.
 //!
-//! Every call needs the token that the window shows, and a page in a browser is refused: its calls name an origin. Must
-//! listen on nothing but the loopback address.
+//! Every call needs the token that the window shows. Calls from pages in a browser are refused, because they have an
+//! `Origin` header. Must listen only on the loopback address.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use serde_json::Value;
 use crate::checked::{Wrong, unreadable, wrong_call};
 use crate::server::{Server, Source, runtime};
 
-/// The longest call.
+/// The maximum size of a call.
 const MOST_BYTES: usize = 4 << 20;
-/// Begins the header with the token.
+/// The prefix of the header with the token.
 const SCHEME: &[u8] = b"Bearer ";
 /// How many random bytes a token has.
 const TOKEN_BYTES: usize = 24;
@@ -32,18 +32,18 @@ type Service = StreamableHttpService<Server, LocalSessionManager>;
 pub struct Endpoint {
     /// `http://127.0.0.1:PORT/mcp`.
     pub url: String,
-    /// What `Authorization: Bearer` must carry.
+    /// The token for `Authorization: Bearer`.
     pub token: String,
     _server: LoopbackServer,
 }
 
-/// Opens an endpoint on a free port of the loopback address. Fails if no port or thread can be had.
+/// Opens an endpoint on a free port of the loopback address. Fails if there is no free port or thread.
 pub fn serve_http(workspace: Arc<Workspace>) -> Result<Endpoint, Fault> {
     let wrong = |error: &dyn std::fmt::Display| Fault::Internal { message: format!("no endpoint for agents: {error}") };
     let mut bytes = [0; TOKEN_BYTES];
     getrandom::fill(&mut bytes).map_err(|error| wrong(&error))?;
     let token: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    // A workspace owns a runtime itself, which must not be dropped inside of another one: not by the server.
+    // A workspace owns a runtime, which must not be dropped inside another one, and so not by the server.
     let held = workspace.clone();
     let server = Server::new(Source::new(move || Ok(workspace.clone())));
     let expected: Arc<str> = token.as_str().into();
@@ -81,16 +81,16 @@ async fn answer(service: Service, expected: Arc<str>, request: Request<Incoming>
     service.handle(Request::from_parts(parts, Full::new(body))).await
 }
 
-/// The token of a header; the name of its scheme has no case.
+/// The token of a header. The case of the scheme's name is ignored.
 fn token(header: &[u8]) -> Option<&[u8]> {
     let (scheme, token) = header.split_at_checked(SCHEME.len())?;
     scheme.eq_ignore_ascii_case(SCHEME).then(|| token.trim_ascii())
 }
 
-/// What is wrong with a message that the library would answer with less than a client needs.
+/// The error of a message for which the library's own answer would tell a client too little.
 fn wrong(body: &[u8]) -> Option<(StatusCode, Wrong)> {
     match serde_json::from_slice::<Value>(body) {
-        // As the library answers wrong parameters of a call.
+        // The same status as the library's answer to wrong parameters of a call.
         Ok(message) => wrong_call(&message).map(|wrong| (StatusCode::OK, wrong)),
         Err(error) => Some((StatusCode::BAD_REQUEST, unreadable(body, &error))),
     }
@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scheme_of_a_token_has_no_case() {
+    fn the_case_of_the_token_scheme_is_ignored() {
         for given in ["Bearer abc", "bearer abc", "BEARER  abc "] {
             assert_eq!(token(given.as_bytes()), Some(&b"abc"[..]), "{given}");
         }

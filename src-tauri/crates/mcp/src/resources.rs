@@ -1,4 +1,4 @@
-//! Long values as resources: read by ranges, and never cut without a word.
+//! Long values as resources, which are read in ranges. A cut value always says so.
 
 use engine::views::items::Audience;
 use rmcp::model::{MetaObject, ReadResourceResult, ResourceContents, ResourceTemplate};
@@ -11,7 +11,7 @@ use crate::arguments::{Refused, on};
 use crate::door::Door;
 use crate::shown::head;
 
-/// How many bytes a resource has at most, unless its address asks for a range.
+/// The maximum size of a resource in bytes, unless its address names a range.
 const USUAL_BYTES: usize = 40_000;
 /// The longest range.
 const MOST_BYTES: usize = 1_000_000;
@@ -52,7 +52,7 @@ pub(crate) fn read(door: &Door, uri: &str) -> Result<ReadResourceResult, Refused
     let mut contents = vec![ResourceContents::TextResourceContents {
         uri: piece.range.to_string(),
         mime_type: Some("text/plain".to_owned()),
-        // A carriage return belongs to the text; nothing is printed here.
+        // Keep carriage returns, because this text is not printed.
         text: piece.text.split('\r').map(clean).collect::<Vec<_>>().join("\r"),
         meta: Some(meta),
     }];
@@ -60,16 +60,16 @@ pub(crate) fn read(door: &Door, uri: &str) -> Result<ReadResourceResult, Refused
         let text = format!("{} of {} bytes; the rest: {next}", piece.text.len(), piece.total);
         contents.push(ResourceContents::text(text, next.to_string()));
     }
-    // Behind the text of the rest, whose address a client reads from the second part.
+    // Last, because clients read the address of the rest from the second part.
     if let Some((line, _)) = warning {
         contents.push(ResourceContents::text(line, piece.range.to_string()));
     }
     Ok(ReadResourceResult::new(contents))
 }
 
-/// The same for clients without resources, in a tool's answer.
+/// Reads a resource for clients without resources, as a tool's answer.
 pub(crate) fn look(door: &Door, uri: &str, page: Page) -> Result<Answer, Refused> {
-    // Quotes and escapes make a text longer: less of it is taken until it fits.
+    // Quotes and escapes make a text longer, so shorten it until it fits.
     let room = page.bytes().saturating_sub(2 * uri.len() + 400).max(200);
     let mut most = room;
     let piece = loop {
@@ -112,7 +112,7 @@ fn piece(door: &Door, uri: &str, most: usize) -> Result<Piece, Refused> {
     let wanted = range.to.map_or(most, |to| to.saturating_sub(from)).min(most);
     let mut shown = head(&text[from..], wanted);
     if shown.is_empty() {
-        // At least one character, so that reading goes on.
+        // At least one character, so that reading makes progress.
         shown = head(&text[from..], 4);
     }
     let end = from + shown.len();
@@ -121,7 +121,7 @@ fn piece(door: &Door, uri: &str, most: usize) -> Result<Piece, Refused> {
     Ok(Piece { text: shown.to_owned(), total, next, range: Range { from, ..range } })
 }
 
-/// Says how far a pointer leads.
+/// Describes the valid part of a wrong pointer.
 fn missing(value: &Value, pointer: &str) -> String {
     let mut at = value;
     let mut known = String::new();

@@ -1,6 +1,6 @@
-//! From a loaded bundle's descriptions to the engine's flow: blocks, functions, schemas, resources, policies.
+//! Converts a loaded bundle's descriptions to the engine's flow: blocks, functions, schemas, resources, policies.
 //!
-//! Must not serve calls of a running flow: that is `host`.
+//! Must not serve calls of a running flow: `host` does.
 
 pub(crate) mod actions;
 pub(crate) mod agents;

@@ -1,4 +1,4 @@
-//! The log in memory, of the engine, keeps the promises that hold within one process.
+//! The engine's in-memory log keeps the promises that apply within one process.
 
 use contract::Subject;
 use engine::log::Log;

@@ -37,13 +37,13 @@ pub struct Ended {
     pub status: RequestStatus,
     /// The root block's output.
     pub output: Data,
-    /// The error, where it failed or could not go on.
+    /// The error, if it failed or could not continue.
     pub error: Option<FlowError>,
 }
 
 impl Run {
     /// Runs the action of a request that has [begun](Run::begin) to its end. If the log fails, the run ends as
-    /// `interrupted`: what was committed stays, and nothing runs on.
+    /// `interrupted`: committed events stay, and nothing more runs.
     pub async fn execute(self: &Rc<Self>, input_seq: Seq) -> Ended {
         let flow = self.flow.clone();
         let Some(action) = flow.actions.get(&self.start.action) else {
@@ -86,7 +86,7 @@ impl Run {
         if self.recorder.has_lost_lease() {
             return self.cut_short(FlowError::taken_over(&self.request));
         }
-        // Recorded writes of background work, in case all of it was taken from the log.
+        // Applies recorded writes of background work, in case all of it was reused from the log.
         self.replay_all_shared_state(None);
         // Background work may have suspended although the root block has ended.
         let left = self.unfinished_background.take().filter(|_| result.is_ok() && !self.abort.is_set());

@@ -1,4 +1,4 @@
-//! A resume refers to what has ended: it writes nothing of it, however much it is (SEMANTICS §10.2).
+//! A resume refers to finished blocks and records nothing for them, however many there are (SEMANTICS §10.2).
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -72,7 +72,7 @@ fn written_before_the_first_step(events: &[Event]) -> Vec<&str> {
 }
 
 #[test]
-fn what_a_resume_writes_does_not_grow_with_what_had_ended() {
+fn a_resume_writes_the_same_after_few_and_many_finished_steps() {
     for steps in [1, 100, 200] {
         let (events, _) = resumed(steps);
         assert_eq!(written_before_the_first_step(&events), ["request_resumed", "block_resumed"], "{steps} steps");
@@ -80,7 +80,7 @@ fn what_a_resume_writes_does_not_grow_with_what_had_ended() {
 }
 
 #[test]
-fn what_failed_and_runs_again_counts_once() {
+fn writes_of_a_failed_step_that_runs_again_count_once() {
     let (events, state) = resumed(3);
     assert_eq!(state, json!({ "count": 4 }), "three steps, and the last one once");
     let rows: Vec<_> = blocks(Events::new(&events), false)

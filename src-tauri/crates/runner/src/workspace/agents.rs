@@ -1,6 +1,6 @@
-//! What there is to see of an agent at an instant: its `FlowState`, its turns and its tool queue.
+//! The view of an agent at an instant: its `FlowState`, its turns and its tool queue.
 //!
-//! All of it is read from the states and events of the request; `engine::views::flow_state` gives it its form.
+//! It is derived from the states and events of the request, in the form of `engine::views::flow_state`.
 
 mod of_calls;
 
@@ -19,7 +19,7 @@ use crate::core::fault::Fault;
 use crate::views::{AgentView, Change, Json, QueuedCall, StateView, TurnRow, WaitingMessage};
 
 impl Workspace {
-    /// Adds the `FlowState` and the agent's turns to the states of an instant, where the request is one of an agent.
+    /// Adds the `FlowState` and the agent's turns to the states of an instant, if the request belongs to an agent.
     pub(super) fn add_agent(&self, view: &mut StateView, request: &str, seq: u64) -> Result<(), Fault> {
         let Some(root) = execution(view) else {
             view.call_state = self.state_of_calls(request, seq)?;
@@ -46,13 +46,13 @@ impl Workspace {
         Ok(())
     }
 
-    /// Returns an address as the states name it: in a request of an agent, a field of the `FlowState` is one, too.
+    /// Converts an address to the one in the states: in a request of an agent, it may name a field of the `FlowState`.
     pub(super) fn address_in(&self, request: &str, address: &str) -> Result<String, Fault> {
         let Some(of_states) = address_of(address) else { return Ok(address.to_owned()) };
         Ok(if self.is_of_agent(request)? { of_states } else { address.to_owned() })
     }
 
-    /// Adds the names to a refused address that the request knows beside the scopes.
+    /// Adds the names that the request allows in addition to scopes to the error of a refused address.
     pub(super) fn with_names(&self, request: &str, fault: Fault) -> Fault {
         let Fault::Invalid { message, details } = fault else { return fault };
         let names = match (self.is_of_agent(request), self.state_of_calls(request, u32::MAX.into())) {
@@ -65,7 +65,7 @@ impl Workspace {
         Fault::Invalid { message: format!("{message}{names}"), details }
     }
 
-    /// Whether a request is one of an agent with a `FlowState`.
+    /// Whether a request belongs to an agent with a `FlowState`.
     fn is_of_agent(&self, request: &str) -> Result<bool, Fault> {
         let (path, kind) = (Some("root".to_owned()), Some("state_initialized".to_owned()));
         let query = EventQuery { path, kind, limit: Some(1), ..EventQuery::default() };
@@ -76,7 +76,7 @@ impl Workspace {
         }))
     }
 
-    /// What differs between the `FlowState`s of two instants of a request.
+    /// The differences between the `FlowState`s of two instants of a request.
     pub fn flow_state_diff(&self, request: &str, from: u64, to: u64) -> Result<Vec<Change>, Fault> {
         let Some(Json(new)) = self.state_at(request, Some(&At::Seq(to)))?.flow_state else { return Ok(Vec::new()) };
         let old = match from {
@@ -88,7 +88,7 @@ impl Workspace {
         Ok(found.map(|difference| Change::new("flowState", None, difference)).collect())
     }
 
-    /// The messages that wait for the end of what runs in a thread, the one that came first first.
+    /// The messages that wait for the end of a running request in a thread, oldest first.
     fn waiting_messages(&self, session: &str, request: &str) -> Result<Vec<WaitingMessage>, Fault> {
         let query = RequestQuery { session: Some(session.to_owned()), ..RequestQuery::default() };
         let mut waiting = Vec::new();
@@ -113,7 +113,7 @@ fn execution(view: &StateView) -> Option<State> {
     })
 }
 
-/// The state of the innermost sub-prompt that holds a path.
+/// The state of the innermost sub-prompt that contains a path.
 fn sub_prompt(view: &StateView, path: &str) -> Option<State> {
     let mut found: Option<(usize, &Map<String, Value>)> = None;
     for (id, Json(state)) in &view.sequencers {
@@ -144,7 +144,7 @@ fn agent_of(root: &State, events: &[Event], live: bool) -> AgentView {
     }
 }
 
-/// The turns by the blocks that are theirs; of one that ran again, the newest attempt.
+/// The turns, from their blocks; if a block ran again, its newest attempt counts.
 fn turns(events: &[Event], live: bool) -> Vec<TurnRow> {
     let mut rows: Vec<TurnRow> = Vec::new();
     for block in blocks(Events::new(events), live) {
@@ -183,7 +183,7 @@ fn turn_of(path: &str) -> Option<(u32, String)> {
     Some((turn.parse().ok()?, (side == "a" || side == "b").then(|| side.to_owned())?))
 }
 
-/// The calls of a turn: those whose items are there, then those that wait.
+/// The calls of a turn: first those that have items, then those that wait.
 fn queue(root: &State, events: &[Event], turn: &str) -> Vec<QueuedCall> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     let mut calls: Vec<(u64, QueuedCall)> = Vec::new();

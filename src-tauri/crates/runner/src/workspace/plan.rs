@@ -1,6 +1,6 @@
-//! What a resume, a retry or a fork will do, told before anything is run.
+//! Plans of a resume, a retry or a fork, made before anything runs.
 //!
-//! Each is prepared by the same code as the real one, so that whatever refuses the real one refuses its plan.
+//! A plan uses the preparation of the real action, so that it is refused for the same reasons.
 
 use std::sync::Arc;
 
@@ -16,21 +16,21 @@ use crate::run::plan::{PlanInput, PlanResult, SetField, plan};
 use crate::views::{AgainRow, ErrorInfo, MayHaveHappened, PlanRow};
 
 impl Workspace {
-    /// What [`resume`](Self::resume) will do. Writes nothing, and runs no block.
-    /// Without a resolution it is the plan whatever is answered.
+    /// Plans a [`resume`](Self::resume). Writes nothing and runs no block.
+    /// Without a resolution the plan applies to every answer.
     pub fn plan_resume(&self, request: &str, mock: &Mock, given: Option<Resolution>) -> Result<PlanRow, Fault> {
         let next = self.resuming(request, mock, given)?;
         let recorded = next.before.events.clone();
         self.plan_of(next, recorded, Seq::MAX, Vec::new())
     }
 
-    /// What [`retry`](Self::retry) will do. Writes nothing, and runs no block.
+    /// Plans a [`retry`](Self::retry). Writes nothing and runs no block.
     pub fn plan_retry(&self, request: &str, mock: &Mock) -> Result<PlanRow, Fault> {
         let (next, recorded) = self.retrying(request, mock)?;
         self.plan_of(next, Arc::new(recorded), Seq::MAX, Vec::new())
     }
 
-    /// What [`fork`](Self::fork) will do. Writes nothing, and runs no block.
+    /// Plans a [`fork`](Self::fork). Writes nothing and runs no block.
     pub fn plan_fork(&self, request: &str, at: &At, edits: Edits, mock: &Mock) -> Result<PlanRow, Fault> {
         let set = self.set_fields(request, &edits);
         let (next, leaves) = self.forking(request, at, edits, mock)?;

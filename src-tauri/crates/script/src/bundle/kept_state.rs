@@ -1,8 +1,8 @@
-//! Whether code may keep something in memory from one block to the next: a variable of a file, a table that a function
+//! Whether code may keep state in memory from one block to the next: a variable of a file, a table that a function
 //! fills, a closure's counter.
 //!
-//! Of code that keeps nothing one block can run by itself and does the same. The answer is careful: it is "yes" for all
-//! that is not plainly harmless, and then the whole request runs again. Must not run anything.
+//! If code keeps no state, a block can run alone with the same result. The answer is conservative: "yes" for all code
+//! that is not clearly harmless, and then the whole request runs again. Must not run anything.
 
 mod names;
 mod values;
@@ -17,13 +17,13 @@ use crate::bundle::parsed::parsed;
 use names::Names;
 use values::{Module, Value};
 
-/// Names of the global object: what is kept there is seen by every block.
+/// Names that give access to the global object, which all blocks share.
 const GLOBALS: [&str; 6] = ["globalThis", "global", "self", "window", "eval", "Function"];
 
-/// Methods that leave a table as it is and give nothing of it away.
+/// Methods that do not change a table and return none of its entries.
 const LOOKS: [&str; 8] = ["has", "includes", "indexOf", "lastIndexOf", "join", "keys", "startsWith", "toString"];
 
-/// Methods that leave a table as it is and give its entries away, which are no objects if the table is flat.
+/// Methods that do not change a table but return its entries, which are not objects if the table is flat.
 const READS: [&str; 22] = [
     "at",
     "concat",
@@ -49,7 +49,7 @@ const READS: [&str; 22] = [
     "hasOwnProperty",
 ];
 
-/// Functions that leave what they are given as it is, and do not give it away.
+/// Functions that neither change nor return their argument.
 const PURE: [&str; 14] = [
     "Object.keys",
     "Object.values",
@@ -68,7 +68,7 @@ const PURE: [&str; 14] = [
 ];
 
 impl Code {
-    /// Returns whether the code may keep something in memory from one block to the next.
+    /// Returns whether the code may keep state in memory from one block to the next.
     pub fn may_keep_state(&self) -> bool {
         may_keep_state(self.sources.iter().map(|source| (source.file.as_str(), source.text.as_str())))
     }
@@ -152,22 +152,22 @@ fn function_of(nodes: &AstNodes<'_>, node: NodeId) -> Option<NodeId> {
     }
 }
 
-/// What code does with a name.
+/// A use of a name in code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Use {
-    /// The name, or something in it, becomes another.
+    /// The name or a member is assigned.
     Write,
     /// It is called.
     Call,
-    /// A method of it is called, or of something in it.
+    /// A method of it or of a member is called.
     Method { looks: bool, reads: bool },
-    /// It is given to a function that leaves it as it is.
+    /// It is passed to a function that does not change it.
     Pure,
-    /// Its entries are gone through, or it is looked at without being given away.
+    /// Its entries are iterated, or it is inspected without being passed on.
     Entries,
-    /// Something in it is read.
+    /// A member is read.
     Member,
-    /// It is given away.
+    /// It is passed on, so that other code may change it.
     Away,
 }
 
@@ -211,7 +211,7 @@ impl Use {
         }
     }
 
-    /// What the node around a name, or around something in it, does with it.
+    /// How the node around a name, or around a member of it, uses it.
     fn by(text: &str, around: AstKind<'_>, span: Span, depth: u32, last: &str) -> Use {
         let given = |callee: Span| {
             let callee = text.get(callee.start as usize..callee.end as usize).unwrap_or_default();
@@ -259,7 +259,7 @@ impl Use {
         self == Use::Write
     }
 
-    /// Returns whether a use leaves what is behind a name as it is.
+    /// Returns whether a use cannot change the value of a name.
     fn is_harmless(self, value: Value) -> bool {
         match (value, self) {
             (_, Use::Write) => false,

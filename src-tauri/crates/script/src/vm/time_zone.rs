@@ -1,23 +1,22 @@
-//! Time zones: that of this machine, and local time in another one.
+//! The time zone of this machine, and local time in other zones.
 //!
-//! QuickJS reads the machine's zone from the C library, which has one for the whole process. All local time of flows
-//! is therefore made from what this file says (`local-time.ts`).
+//! QuickJS reads the machine's zone from the C library, which has one for the whole process. So the local time of flows
+//! is computed from the offsets of this file (`local-time.ts`).
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
 const UTC: &str = "UTC";
-/// When summer time begins and ends in a `TZ` that names it without saying when (`EST5EDT`): the C library takes the
-/// rule of the United States.
+/// The rule for a `TZ` that names summer time without its dates (`EST5EDT`): like the C library, that of the United
+/// States.
 const USUAL_RULE: &str = ",M3.2.0,M11.1.0";
-/// How far [`changes`] looks ahead, in seconds since the epoch: to the year 2100.
+/// The end of the changes that [`changes`] lists, in seconds since the epoch: the year 2100.
 const LAST_CHANGE: i64 = 4_102_444_800;
-/// After so many seconds the calendar repeats itself, weekdays included: 400 years.
+/// The period of the calendar, including weekdays, in seconds: 400 years.
 const CALENDAR_CYCLE: i64 = 146_097 * 86_400;
 
-/// Returns the name of this machine's time zone, or the rule that `TZ` holds in its place: as the C library reads it,
-/// which takes what it does not know for UTC.
+/// Returns the name of this machine's time zone, or the rule in `TZ`. As in the C library, an unknown value means UTC.
 pub fn own_time_zone() -> String {
     match std::env::var("TZ") {
         Ok(set) => named(&set).unwrap_or(UTC).to_owned(),
@@ -33,7 +32,7 @@ pub fn unknown_time_zone() -> Option<String> {
 fn named(set: &str) -> Option<&str> {
     let set = set.strip_prefix(':').unwrap_or(set);
     let name = set.split_once("/zoneinfo/").map_or(set, |(_, name)| name);
-    // Names of files: the C library tells small letters from capital ones.
+    // Zone names are file names, so the C library compares their case.
     let is_known = zone(name).is_some_and(|found| found.iana_name().is_none_or(|known| known == name));
     (is_known && !name.is_empty()).then_some(name)
 }
@@ -43,7 +42,7 @@ pub fn local_zone() -> TimeZone {
     zone(&own_time_zone()).unwrap_or(TimeZone::UTC)
 }
 
-/// Returns whether a name, or a rule as `TZ` holds it, is that of a time zone.
+/// Returns whether a text is the name of a time zone, or a rule as in `TZ`.
 pub fn is_time_zone(name: &str) -> bool {
     zone(name).is_some()
 }

@@ -31,7 +31,7 @@ pub struct ActionHooks {
 }
 
 impl RequestHooks {
-    /// Those that there are.
+    /// The hooks that are set.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &Rc<Block>> {
         let all = [&self.on_started, &self.on_completed, &self.on_errored, &self.on_finished, &self.on_step_errored];
         all.into_iter().flatten()
@@ -39,7 +39,7 @@ impl RequestHooks {
 }
 
 impl ActionHooks {
-    /// Those that there are.
+    /// The hooks that are set.
     pub(super) fn blocks(&self) -> impl Iterator<Item = &Rc<Block>> {
         [&self.on_completed, &self.on_errored].into_iter().flatten()
     }

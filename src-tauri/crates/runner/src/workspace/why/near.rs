@@ -1,7 +1,7 @@
-//! Which earlier value is the nearest by the structure of a run, of those that equal a value: the output of a branch,
-//! an entry of a list, or the step before.
+//! Finds the equal earlier value that is nearest by the structure of a run: the output of a branch, an entry of a list,
+//! or the output of the previous step.
 //!
-//! The log does not say that the value went this way. Must not compare more than the values next to a block.
+//! The log does not prove that the value was copied from there. Must compare only values next to a block.
 
 use std::collections::HashMap;
 
@@ -17,11 +17,11 @@ use crate::views::WhyPlace;
 /// A value that equals another, and how the two are related.
 pub(super) type Near = (Spot, &'static str);
 
-/// Where the output of a block is in the value that a group of blocks makes: `parallel/a` is at `a`, `forEach:each[1]`
-/// and `stepAll[1]` at `1`. With the name of the group.
+/// The group of a block, and the position of the block's output in the group's value: `parallel/a` is at `a`,
+/// `forEach:each[1]` and `stepAll[1]` at `1`.
 fn place_in_group<'p>(path: &'p str, around: &str) -> Option<(&'p str, &'p str)> {
     let rest = path.strip_prefix(around)?.strip_prefix('/')?;
-    // A pass of a loop is no block.
+    // An iteration of a loop is not a block.
     let at = rest.rfind("]/").filter(|_| rest.starts_with("loop")).map_or(0, |at| at + 2);
     let segment = &rest[at..];
     if let Some((group, key)) = segment.split_once('/') {
@@ -42,7 +42,7 @@ fn group_of(log: &RequestLog, execution: u32) -> Option<(&str, &str)> {
     place_in_group(&own.path, &around.path)
 }
 
-/// The newest execution inside another one that ended before an event, and is not of the same group as `own`.
+/// The newest execution inside another one that ended before an event, and is not in the same group as `own`.
 pub(super) fn last_inside(log: &RequestLog, around: u32, before: u64, own: Option<u32>) -> Option<u32> {
     let own_group = own.and_then(|own| group_of(log, own)).map(|(group, _)| group);
     let is_sibling = |at: u32| own_group.is_some() && group_of(log, at).map(|(group, _)| group) == own_group;
@@ -55,8 +55,8 @@ pub(super) fn output_of(log: &RequestLog, execution: u32) -> Option<usize> {
     log.records_at(execution, WhyPlace::Output).pop()
 }
 
-/// The parts of a value that blocks of a group made together: the pointer to each part, and the output that equals it.
-/// Empty if one of the parts equals none.
+/// The parts of a group's value: the pointer to each part, and the output that equals it. Empty if a part equals no
+/// output.
 pub(super) fn joined(spot: &Spot) -> Vec<(String, Spot)> {
     let (log, record) = (&spot.log, spot.record());
     if !spot.pointer.is_empty() || spot.span.is_some() {
@@ -80,7 +80,7 @@ pub(super) fn joined(spot: &Spot) -> Vec<(String, Spot)> {
     if parts.len() == many { parts } else { Vec::new() }
 }
 
-/// The outputs of the group of blocks that ended last before a value was made, by their places in what it makes.
+/// The outputs of the group that ended last before a value was recorded, by their positions in the group's value.
 fn group_before<'l>(log: &'l RequestLog, record: &Record) -> Option<HashMap<&'l str, usize>> {
     let own = log.executions.get(record.execution as usize)?;
     let (around, before, of) = match record.place {
@@ -97,7 +97,7 @@ fn group_before<'l>(log: &'l RequestLog, record: &Record) -> Option<HashMap<&'l 
         if own.is_none_or(|own| own.parent != around || own.is_given_up) {
             continue;
         }
-        // A later attempt counts.
+        // The latest attempt counts.
         if let Some((_, key)) = group_of(log, record.execution).filter(|(of, _)| *of == group) {
             members.insert(key, at);
         }
@@ -115,7 +115,7 @@ fn pointer_to(segment: &str) -> String {
     pointer
 }
 
-/// The part of a group's value that a value is or is inside of, and the output that it equals.
+/// The part of a group's value that contains a value, and the output that it equals.
 pub(super) fn of_member(spot: &Spot) -> Option<Near> {
     let value = spot.value()?;
     let segments = pointer::segments(&spot.pointer);
@@ -136,7 +136,7 @@ fn rest(segments: &[String]) -> String {
     pointer
 }
 
-/// The entry of a list that a block of a `forEach` got: of what came before, or of what the chain's function returned.
+/// The list entry that a block of a `forEach` got: from the previous step, or from the chain's function.
 pub(super) fn entry_given(spot: &Spot) -> Option<Near> {
     let (log, record) = (&spot.log, spot.record());
     if record.place != WhyPlace::Input || !is_given(log, &record) {
@@ -165,7 +165,7 @@ pub(super) fn entry_given(spot: &Spot) -> Option<Near> {
     None
 }
 
-/// The pointer to a list that is a value, or a field of one, and has an entry at a place.
+/// The pointer to a list (the value itself or one of its fields) that has this entry at this index.
 fn list_with(value: &Value, number: usize, entry: &Value) -> Option<String> {
     let has = |value: &Value| value.as_array().and_then(|items| items.get(number)) == Some(entry);
     if has(value) {
@@ -175,7 +175,7 @@ fn list_with(value: &Value, number: usize, entry: &Value) -> Option<String> {
     fields.iter().find(|(_, field)| has(field)).map(|(name, _)| pointer_to(name))
 }
 
-/// The input of the block around, or that of the request.
+/// The input of the enclosing block, or of the request.
 pub(super) fn given_around(log: &RequestLog, around: u32) -> Option<usize> {
     match around {
         NO_EXECUTION => log.record_of(log.events.first()?.seq),
@@ -183,7 +183,7 @@ pub(super) fn given_around(log: &RequestLog, around: u32) -> Option<usize> {
     }
 }
 
-/// The name of the field that a value is.
+/// The name of a value's field.
 pub(super) fn field_of(spot: &Spot) -> Option<String> {
     let record = spot.record();
     let base = match record.part {
@@ -194,7 +194,7 @@ pub(super) fn field_of(spot: &Spot) -> Option<String> {
     pointer::segments(&format!("{base}{}", spot.pointer)).into_iter().rfind(is_name)
 }
 
-/// The first field by a name that has a value, the outermost one first.
+/// The outermost field with this name and this value.
 pub(super) fn named(whole: &Value, name: &str, wanted: &Value) -> Option<String> {
     let mut level: Vec<(String, &Value)> = vec![(String::new(), whole)];
     // Deeper fields of the same name are others.

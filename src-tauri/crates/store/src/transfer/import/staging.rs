@@ -1,7 +1,7 @@
-//! The staging database of an import: a temporary database to which the bundle's events are written as those of running
-//! requests are.
+//! The staging database of an import: a temporary database to which the bundle's events are written like those of
+//! running requests.
 //!
-//! An inconsistent bundle is refused here. Must not use the database that the bundle is imported to.
+//! It refuses an inconsistent bundle. Must not use the target database of the import.
 
 use std::iter::Peekable;
 use std::sync::Arc;
@@ -31,19 +31,19 @@ use crate::write::writer_cache::WriterCache;
 
 /// How many events one batch has.
 const EVENTS_PER_BATCH: usize = 1_000;
-/// How many bytes of values it has, about: they are in memory once more as they are stored.
+/// About how many bytes of values one batch has, because storing them needs a second copy in memory.
 const BYTES_PER_BATCH: usize = 1 << 20;
 /// The largest distance of a JavaScript date from 1970, in milliseconds.
 const LATEST_MS: u64 = 8_640_000_000_000_000;
 /// The highest attempt number that is accepted.
 const MAX_ATTEMPT: u32 = 1 << 31;
-/// What a column of the database holds, with room for the commits of an import.
+/// The maximum version: the limit of a database column, with room for the commits of an import.
 const MAX_VERSION: u64 = i64::MAX as u64 / 2;
 
 /// A bundle in its staging database.
 pub(super) struct StagedBundle {
     pub(super) connection: Connection,
-    /// The end of the rows that are not part of the bundle: the requests that its forks were forked from.
+    /// The end of the rows that are not part of the bundle, which are the origins of its forks.
     pub(super) origin_end: OriginEnd,
     pub(super) totals: Sums,
     /// The highest id of an event.
@@ -87,7 +87,7 @@ impl StagedBundle {
         annotate(&connection, &origin_end, annotations)?;
         rebased_values::add_missing(&connection, origin_end.event)?;
         let (after, last) = (totals_without_payloads(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
-        // References between events can be checked only when all are there.
+        // References between events can be checked only when all events are written.
         if let Some(problem) = check::first_problem(&connection) {
             let place = problem.request.as_ref().map(|request| format!("request \"{request}\": ")).unwrap_or_default();
             let event = problem.request.map(Arc::from).zip(problem.seq);
@@ -147,7 +147,7 @@ fn write(
     Ok(committed)
 }
 
-/// Adds what people added to the bundle's requests and sessions, whose rows come after those of the origin.
+/// Adds the annotations of the bundle's requests and sessions, whose rows come after those of the origins.
 fn annotate(connection: &Connection, origin: &OriginEnd, records: Vec<BundleRecord>) -> Result<(), ImportError> {
     for record in records {
         let BundleRecord::Annotation { subject, id, annotation } = record else { continue };
