@@ -228,7 +228,7 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
         (8, "not_comparable", "line 1: there is no format 0"),
         (9, "not_comparable", "line 1: the action is \"fail\" here, and \"say\" in the events"),
         (10, "not_comparable", "line 1: the status is \"failed\" here, and \"completed\" in the events"),
-        (11, "not_comparable", "with at least one entry, or null"),
+        (11, "not_comparable", "a list of at least one entry, or null"),
         (12, "not_comparable", "line 3: version 0 of the record of "),
     ] {
         let row = &results[at];

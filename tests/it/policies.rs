@@ -312,7 +312,7 @@ fn a_second_signal_ends_the_program_at_once() {
     let mut going = place.start("run busy go --user ada --request r");
     place.until_status("r", "in_progress");
     going.signal("INT");
-    going.until_it_says("once more");
+    going.until_it_says("repeat to exit at once");
     going.signal("INT");
     assert_eq!(going.ended().code, Some(5));
     assert_eq!(status_of(&place, "r"), "interrupted");

@@ -1,8 +1,7 @@
 //! A message of a model's conversation.
 //!
-//! The log's word for the arguments of a tool call is `args`, the framework's is `input`. Code of the author reads and
-//! writes the framework's word. The log keeps its own, so that requests of earlier versions can be compared with what is
-//! asked today.
+//! The log calls the arguments of a tool call `args`, the framework calls them `input`. The author's code reads and
+//! writes `input`. The log keeps `args`, so that requests of earlier versions can be compared with today's calls.
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};

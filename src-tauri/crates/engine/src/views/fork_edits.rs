@@ -1,7 +1,7 @@
 //! View: the edits of a fork, and what stands in their place.
 //!
-//! The one rule of which events are edits, and of which values of a request are a fork's and no block's (SEMANTICS
-//! §10.6). Whatever shows, compares or replays a fork asks here.
+//! The one rule for which events are edits, and which values of a request come from a fork's edit and from no block
+//! (SEMANTICS §10.6). All code that shows, compares or replays a fork uses it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

@@ -58,8 +58,8 @@ impl Pattern {
         Ok(Pattern { text: text.to_owned(), parts })
     }
 
-    /// As [`parse`](Self::parse), for a definition: what is fixed, and the names of parts, are of plain letters. Records
-    /// of earlier versions may have other ones.
+    /// As [`parse`](Self::parse), for a definition: fixed texts and names of parts must have plain letters only.
+    /// Records of earlier versions may have others.
     pub fn declared(text: &str) -> Result<Pattern, String> {
         let pattern = Pattern::parse(text)?;
         let is_plain = |text: &str, others: &str| text.chars().all(|c| c.is_ascii_alphanumeric() || others.contains(c));

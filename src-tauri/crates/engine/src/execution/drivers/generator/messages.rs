@@ -18,7 +18,7 @@ pub(super) fn message(role: &str, content: impl Into<Value>) -> Message {
     Message { role: role.to_owned(), content: content.into() }
 }
 
-/// Returns the prompt, and the system messages: prompt and tagged context as one message, then the context's plain texts
+/// Returns the prompt and the system messages: prompt and tagged context in one message, then the context's plain texts
 /// and messages.
 pub(super) async fn system(
     cx: &Context,

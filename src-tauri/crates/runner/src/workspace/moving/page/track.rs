@@ -1,10 +1,10 @@
 //! One scope's state in the course of a request: what each step changed, as a page reads it.
 //!
 //! A step says what an operation did to which fields, so that a list that is pushed to a thousand times is not written
-//! a thousand times. The fields of a step, each left out if it says nothing: `s` the event, `v` the version, `z` that
-//! nothing of before stays, `f` fields with their values, `p` what is pushed to fields, `k` and `d` keys of fields that
-//! are set and deleted, `r` fields that are gone, `w` the event of the write, `o` the operation's name (`edit` if a fork
-//! was begun with it), `b` the block's path, `x` that another request wrote it.
+//! a thousand times. The fields of a step, each optional: `s` the event, `v` the version, `z` that the state is
+//! replaced, `f` fields with their values, `p` values pushed to fields, `k` and `d` keys of fields that are set and
+//! deleted, `r` fields that are removed, `w` the event of the write, `o` the operation's name (`edit` for the edit of a
+//! fork), `b` the block's path, `x` that another request wrote it.
 
 use std::collections::HashMap;
 
