@@ -78,8 +78,8 @@ CREATE TABLE request (
 ) STRICT;
 CREATE INDEX request_by_session ON request (session, n);
 -- By what lists of requests are ordered, see `read/run_order.rs`: by text with the newest first, by numbers one way.
--- `request_by_tokens` is no such order, because lists count what a request paid for itself: it is the smallest index, which
--- is read if the numbers of all requests are needed.
+-- `request_by_tokens` is no such order, because lists count what a request paid for itself. It is the smallest index, so
+-- it is read if the numbers of all requests are needed.
 CREATE INDEX request_by_start ON request (started_at, n);
 CREATE INDEX request_by_status ON request (status, started_at DESC, n DESC);
 CREATE INDEX request_by_flow ON request (flow, action, started_at DESC, n DESC);

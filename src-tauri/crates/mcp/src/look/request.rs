@@ -50,6 +50,9 @@ pub(super) fn overview(door: &Door, known: &RequestRow, page: Page) -> Result<An
     if let Some(emitter) = &known.received_from {
         sentence.push_str(&format!(" It was received as a trace ({}), which has no code and no state.", name(emitter)));
     }
+    if let Some(kept) = &tree.kept {
+        sentence.push_str(&format!(" It reuses the answers of {} model calls from before the fork.", kept.model_calls));
+    }
     if known.mock {
         sentence.push_str(" Its models were mocked.");
     }

@@ -3,7 +3,7 @@
 //! The fork records them with several events: its records with its first commit, the state of the request when it goes
 //! on, the state of a block when that block goes on. Whoever reads at an event in between gets all of them.
 
-use engine::event::{EventKind, ForkedFrom, Seq};
+use engine::event::{Event, EventKind, ForkedFrom, Seq};
 use engine::log::Record;
 use engine::scope::{ScopeKey, ScopeKind};
 
@@ -108,8 +108,13 @@ impl Workspace {
         if !self.had_begun(&had, &from.request_id, from.seq)? && !is_edited()? {
             return Ok(None);
         }
-        Ok(Some(match first {
-            Some(first) if self.keeps(&fork.id, from.seq)? => Begins::With(first),
+        // A fork of an older version recorded again what it shares with its origin.
+        if !self.keeps(&fork.id, from.seq)? {
+            return Ok(None);
+        }
+        let recorded = first.map(|first| self.store.event_at(&fork.id, first)).transpose().map_err(Fault::internal)?;
+        Ok(Some(match recorded.flatten() {
+            Some(Event { seq, kind: EventKind::StateInitialized { .. }, .. }) => Begins::With(seq),
             _ => Begins::Before(from.clone()),
         }))
     }
