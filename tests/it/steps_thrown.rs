@@ -184,6 +184,6 @@ export default defineFlow({ kind: "f", actions: { go: {
     assert_eq!(at("root/step:b#2"), "root/step:b#2#0+1");
     assert_eq!(at("root/step:b#2+2"), "root/step:b#2#0+2");
     assert_eq!(at("r@root/step:b#2#0+2"), "root/step:b#2#0+2");
-    let missing = place.ask("step r --at root/step:c+1 --json");
+    let missing = place.ask("step r --at root/step:c+1");
     assert_eq!(missing.code, Some(6), "{missing}");
 }

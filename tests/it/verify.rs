@@ -350,7 +350,7 @@ fn a_batch_that_is_ended_says_what_was_not_run() {
     let process = Processes { program: verify.id(), others: Vec::new() };
     place.until("the newest run loops", |_| (process.program_ms() > 2_500.0).then_some(()));
     verify.signal("INT");
-    verify.until_it_says("ending what runs");
+    verify.until_it_says("stopping; repeat to exit at once");
     let ended = verify.ended();
     let found = ended.json();
     assert_eq!(ended.code, Some(1), "{ended}");

@@ -157,7 +157,7 @@ fn wrong_paths_and_unknown_requests_are_told() {
         ("session.", "name is empty"),
         ("session..a", "name is empty"),
         ("session.list[x]", "not an index"),
-        ("block.n", "by its path"),
+        ("block.n", "add the path of the block"),
         ("sequencer[root", "does not end"),
     ] {
         let answer = place.run(&["history", "r1", "--path", path, "--json"]);

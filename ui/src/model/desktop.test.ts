@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, expect, test, vi } from 'vitest';
 import { FakeHost } from '../host/fake';
 import { AppModel } from './app.svelte';
 import { COMMANDS } from './commands';
@@ -63,5 +63,6 @@ test('a file that is dropped is asked about, and a notification leads to its req
   hear(app, { kind: 'dropped', file: '/tmp/session.jsonl' });
   expect([app.window.sheet, app.window.file]).toEqual(['import', '/tmp/session.jsonl']);
   hear(app, { kind: 'request', requestId: 'req-2' });
-  expect([app.window.sheet, app.route.place.request]).toEqual([null, 'req-2']);
+  await vi.waitFor(() => expect(app.route.place.request).toBe('req-2'));
+  expect(app.window.sheet).toBeNull();
 });
