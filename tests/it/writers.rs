@@ -158,7 +158,7 @@ fn wrong_paths_and_unknown_requests_are_told() {
         ("session..a", "name is empty"),
         ("session.list[x]", "not an index"),
         ("block.n", "add the path of the block"),
-        ("sequencer[root", "does not end"),
+        ("sequencer[root", "is not closed"),
     ] {
         let answer = place.run(&["history", "r1", "--path", path, "--json"]);
         assert_eq!(answer.code, Some(2), "{path}\n{answer}");

@@ -150,7 +150,7 @@ test('a sample is compared with the original, and opened', async () => {
   expect(app.route.current).toEqual({ at: 'compare', left: 'req-2', right: 's1' });
   app.route.to({ at: 'experiments', experiment: 'exp_1' });
   await fireEvent.click(await screen.findByTestId('open-sample'));
-  expect(app.route.place.request).toBe('s1');
+  await vi.waitFor(() => expect(app.route.place.request).toBe('s1'));
 });
 
 test('an arm is adopted after its edit was shown', async () => {
