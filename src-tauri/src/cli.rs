@@ -250,6 +250,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         _ => None,
     };
     let workspace = Workspace::open(options)?;
+    crate::receiving::tell_left(&workspace, &command);
     match command {
         Command::Flows { page } => {
             let flows = page.cut(workspace.flows()?);
@@ -327,7 +328,7 @@ fn dispatch(cli: Cli) -> Result<Outcome, Stop> {
         Command::State { session, user, project, request, at } => {
             let key = |kind, id: String| ScopeKey::new(kind, id);
             let state = match (session, user, project, request) {
-                (Some(id), ..) => workspace.session_state(&id)?,
+                (Some(id), ..) => workspace.check_session_has_state(&id).and_then(|()| workspace.session_state(&id))?,
                 (_, Some(id), ..) => workspace.record_state(key(ScopeKind::User, id))?,
                 (_, _, Some(id), _) => workspace.record_state(key(ScopeKind::Project, id))?,
                 (.., Some(request)) => {

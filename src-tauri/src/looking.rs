@@ -104,6 +104,8 @@ pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<
     let without_state = |request: &str| workspace.check_has_state(request).err();
     let why = without_state(request).or_else(|| without_state(with.as_deref()?));
     let mut text = match why.filter(|_| changes.is_empty()) {
+        // With another request, how both ended is compared too.
+        Some(why) if with.is_none() => return Err(why.into()),
         Some(why) => format!("{why}\n"),
         None => print::changes(&changes),
     };

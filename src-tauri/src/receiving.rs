@@ -6,10 +6,20 @@ use std::sync::mpsc::channel;
 use runner::{Fault, Workspace};
 use serde_json::{Value, json};
 
+use crate::cli::args::Command;
 use crate::cli::{Outcome, exit, say};
 use crate::print::counted;
 use crate::signals::Signals;
 use crate::terminal::tell;
+
+/// Tells that spans wait which a killed receiver left. No other command takes them in, because it may take minutes.
+pub(crate) fn tell_left(workspace: &Workspace, command: &Command) {
+    if !matches!(command, Command::Serve { .. }) && workspace.has_left_spans() {
+        tell(
+            "flowglass: spans of a receiver that was killed are not in requests yet; \"flowglass serve\" takes them in",
+        );
+    }
+}
 
 /// `flowglass serve`.
 pub(crate) fn serve(workspace: &Workspace, port: u16, is_json: bool) -> Result<Outcome, Fault> {

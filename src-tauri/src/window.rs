@@ -240,6 +240,7 @@ fn open_watched(
     workspace.watch_files()?;
     workspace.keep_time()?;
     workspace.watch_data()?;
+    workspace.take_in_left();
     let (sender, notices) = std::sync::mpsc::channel();
     workspace.listen(move |notice| {
         // The window is closing when nobody forwards any more.

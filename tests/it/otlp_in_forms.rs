@@ -260,6 +260,13 @@ fn commands_say_what_a_trace_lacks() {
     let request = trace_id(1);
     let says = |answer: Answer, words: &str| assert!(answer.to_string().contains(words), "{words}: {answer}");
     says(place.ask(&format!("state --request {request}")), "which has no state");
+    let session = place.get("requests")[0]["sessionId"].as_str().expect("a session").to_owned();
+    for of in [format!("--request {request}"), format!("--session {session}"), "--user otlp".to_owned()] {
+        for answer in [place.ask(&format!("state {of}")), place.ask(&format!("state {of} --json"))] {
+            assert_eq!(answer.code, Some(7), "{of}: {answer}");
+            says(answer, "which has no state");
+        }
+    }
     says(place.ask(&format!("history {request} --path session.x")), "which has no state");
     says(place.run(&["show", &request]), "received as a trace (OpenTelemetry GenAI)");
     let verified = place.run(&["verify", "--request", &request]);

@@ -163,8 +163,11 @@ fn a_trace_is_found_by_its_service_and_told_from_runs() {
     let found = |filter: &str| place.run(&["requests", "--filter", filter, "--json"]).json();
     assert_eq!(found("is:trace")[0]["id"], trace_id(1).as_str());
     assert_eq!(found("-is:trace"), json!([]));
-    let differing = place.run(&["diff", &trace_id(1)]);
-    assert!(differing.stdout.contains("has no state"), "{differing}");
+    for more in [&[][..], &["--json"]] {
+        let differing = place.run(&[&["diff", &trace_id(1)], more].concat());
+        assert_eq!((differing.code, &*differing.stdout), (Some(7), ""), "{differing}");
+        assert!(differing.stderr.contains("has no state"), "{differing}");
+    }
 }
 
 #[test]

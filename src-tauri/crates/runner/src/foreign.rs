@@ -33,3 +33,5 @@ mod tables;
 #[cfg(test)]
 mod tests;
 pub(crate) mod trace;
+
+pub(crate) use facts::EMBEDDINGS;

@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::future::Future;
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use hyper::body::{Body, Incoming};
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioExecutor, TokioIo};
 use hyper_util::server::conn::auto::Builder;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::runtime::Runtime;
 use tokio::sync::watch;
 
@@ -47,9 +47,11 @@ impl LoopbackServer {
         let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         let listener = runtime.block_on(TcpListener::bind(address))?;
         let port = listener.local_addr()?.port();
+        // Some programs take `localhost` for this address only. A machine may not have it.
+        let other = runtime.block_on(TcpListener::bind((Ipv6Addr::LOCALHOST, port))).ok();
         let (stop, stopped) = watch::channel(false);
         let run = move || {
-            runtime.block_on(accept(listener, answer, stopped));
+            runtime.block_on(accept((listener, other), answer, stopped));
             runtime.shutdown_background();
             ended();
         };
@@ -73,8 +75,19 @@ impl Drop for LoopbackServer {
     }
 }
 
+/// The next connection to one of the addresses.
+async fn next((listener, other): &(TcpListener, Option<TcpListener>)) -> io::Result<(TcpStream, SocketAddr)> {
+    match other {
+        None => listener.accept().await,
+        Some(other) => tokio::select! {
+            accepted = listener.accept() => accepted,
+            accepted = other.accept() => accepted,
+        },
+    }
+}
+
 async fn accept<B, F>(
-    listener: TcpListener,
+    listeners: (TcpListener, Option<TcpListener>),
     answer: impl Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     mut stopped: watch::Receiver<bool>,
 ) where
@@ -86,7 +99,7 @@ async fn accept<B, F>(
     loop {
         let stream = tokio::select! {
             _ = stopped.changed() => return,
-            accepted = listener.accept() => match accepted {
+            accepted = next(&listeners) => match accepted {
                 Ok((stream, _)) => stream,
                 Err(_) => {
                     tokio::time::sleep(RETRY).await;

@@ -8,13 +8,11 @@ use std::sync::Arc;
 
 use engine::path::{Numbering, ROOT, encode, join};
 
-use super::packed::PackedSpan;
+use super::packed::{LAST_NANOS, PackedSpan};
 use super::span::hex;
 
 /// A span that takes longer did not end when it says.
 const LONGEST_NANOS: u64 = 366 * 24 * 3_600 * 1_000_000_000;
-/// A span without a start does not end after this: the year 2200.
-const LAST_END_NANOS: u64 = 7_258_118_400_000_000_000;
 /// Longer names of spans are cut in paths.
 const MAX_NAME_CHARS: usize = 80;
 /// A longer path does not grow with the depth any more.
@@ -207,7 +205,7 @@ fn places(spans: &[PackedSpan], notes: &mut [Vec<String>]) -> HashMap<u64, usize
 
 /// Whether a span can end when it says.
 fn can_end(span: &PackedSpan) -> bool {
-    let longest = if span.start == 0 { LAST_END_NANOS } else { span.start.saturating_add(LONGEST_NANOS) };
+    let longest = if span.start == 0 { LAST_NANOS } else { span.start.saturating_add(LONGEST_NANOS) };
     span.end <= longest
 }
 
@@ -244,7 +242,9 @@ fn cut_circles(spans: &[PackedSpan], around: &mut [Option<usize>], notes: &mut [
 
 fn odd_times(span: &PackedSpan, outer: Option<&PackedSpan>) -> Vec<String> {
     let mut notes = Vec::new();
-    if span.start == 0 {
+    if span.starts_too_late {
+        notes.push("it starts after the year 2200, which cannot be: here it starts with what is around it".to_owned());
+    } else if span.start == 0 {
         notes.push("it has no start time".to_owned());
     } else if span.end > 0 && span.end < span.start {
         notes.push(format!("it ends {} before it starts", length(span.start - span.end)));

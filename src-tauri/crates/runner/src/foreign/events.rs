@@ -20,7 +20,7 @@ use self::lines::lines;
 use self::shared::Shared;
 use super::arrangement::{Arrangement, Edge};
 use super::decode::trace_hex;
-use super::facts::Facts;
+use super::facts::{Facts, spoken};
 use super::span::{ArrivedSpan, ERROR};
 use super::tables::Role;
 use super::trace::Trace;
@@ -217,17 +217,24 @@ impl LogOfTrace<'_> {
     /// What was asked: the input of the root, or what a user said last before the first call of a model. What users
     /// said before that is of earlier turns.
     fn input(&self) -> Option<Value> {
-        let of_top = |at: usize| self.facts(at).input;
+        let of_top = |at: usize| {
+            let facts = self.facts(at);
+            facts.input.map(|input| (input, facts.is_input_said_last))
+        };
         let root = self.arrangement.root.map_or_else(|| self.arrangement.tops.iter().copied().find_map(of_top), of_top);
-        let last_said = || {
+        let last_said = |content: fn(&mut Value) -> Value| {
             let mut order = self.arrangement.order.iter().copied().filter(|at| self.is_call[*at]);
             order.find_map(|at| {
                 let mut request = self.facts(at).call?.request;
                 let mut messages = request["messages"].as_array_mut()?.iter_mut().rev();
-                messages.find(|message| message["role"] == "user").map(|message| message["content"].take())
+                messages.find(|message| message["role"] == "user").map(content)
             })
         };
-        root.or_else(last_said)
+        match root {
+            Some((input, true)) => last_said(|message| spoken(message)).or(Some(input)),
+            Some((input, false)) => Some(input),
+            None => last_said(|message| message["content"].take()),
+        }
     }
 
     fn output(&self) -> Option<Value> {
@@ -338,7 +345,12 @@ fn failure(span: &ArrivedSpan) -> Option<FlowError> {
     let name = text("exception.type").or_else(by_type).unwrap_or_else(|| "Error".to_owned());
     let said = Some(span.status.message.clone()).filter(|message| !message.is_empty());
     let message = text("exception.message").or(said).unwrap_or_else(|| "the span failed".to_owned());
-    Some(FlowError { stack: text("exception.stacktrace"), ..FlowError::new(&name, message) })
+    let stack = text("exception.stacktrace");
+    if let (None, Some((thrown, words))) = (&stack, lines::raised(&message)) {
+        let name = if name == "Error" { thrown } else { name.as_str() };
+        return Some(FlowError { stack: Some(message.clone()), ..FlowError::new(name, words.to_owned()) });
+    }
+    Some(FlowError { stack, ..FlowError::new(&name, message) })
 }
 
 fn millis(nanos: u64) -> i64 {

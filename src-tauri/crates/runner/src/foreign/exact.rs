@@ -4,7 +4,7 @@
 //! They are kept in a field of their own. Two spans are compared without this field, because logs of earlier versions
 //! do not have it.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use opentelemetry_proto::tonic::common::v1::{AnyValue, KeyValue, any_value};
 use serde_json::{Map, Value, json};
@@ -18,6 +18,8 @@ pub(super) const MAX_DEPTH: usize = 64;
 
 const DOUBLES: &str = "doubles";
 const FIELDS: &str = "fields";
+/// Names that came more than once: only their last values are kept.
+pub(super) const REPEATED: &str = "repeated";
 
 /// The places of values that would leave as others, found in attributes as they came. A place is the names on the way
 /// to it, each after a `/`.
@@ -25,6 +27,7 @@ const FIELDS: &str = "fields";
 pub(super) struct Marks {
     doubles: Vec<Value>,
     fields: Vec<Value>,
+    repeated: Vec<Value>,
     path: String,
 }
 
@@ -36,6 +39,24 @@ impl Marks {
         self.path.push_str(name);
         inside(self);
         self.path.truncate(length);
+    }
+
+    /// Looks at the last value of each name: only that is kept.
+    fn last_of_each<'v, V>(&mut self, pairs: impl Iterator<Item = (&'v str, &'v V)>, look: impl Fn(&mut Marks, &'v V)) {
+        let pairs: Vec<(&str, &V)> = pairs.collect();
+        let mut last: HashMap<&str, (usize, bool)> = HashMap::with_capacity(pairs.len());
+        for (at, (name, _)) in pairs.iter().enumerate() {
+            last.entry(*name).and_modify(|known| *known = (at, true)).or_insert((at, false));
+        }
+        for (at, (name, value)) in pairs.into_iter().enumerate() {
+            let Some((_, is_repeated)) = last.get(name).filter(|(last, _)| *last == at) else { continue };
+            self.within(name, |marks| {
+                if *is_repeated {
+                    marks.repeated.push(marks.path.as_str().into());
+                }
+                look(marks, value);
+            });
+        }
     }
 
     fn double(&mut self, number: Option<f64>) {
@@ -51,10 +72,9 @@ impl Marks {
     }
 
     fn json_pairs(&mut self, attributes: &Value, depth: usize) {
-        for pair in attributes.as_array().into_iter().flatten() {
-            let Some(name) = pair["key"].as_str() else { continue };
-            self.within(name, |marks| marks.json_value(&pair["value"], depth));
-        }
+        let pairs = attributes.as_array().into_iter().flatten();
+        let pairs = pairs.filter_map(|pair| Some((pair["key"].as_str()?, &pair["value"])));
+        self.last_of_each(pairs, |marks, value| marks.json_value(value, depth));
     }
 
     fn json_value(&mut self, value: &Value, depth: usize) {
@@ -82,11 +102,8 @@ impl Marks {
     }
 
     fn protobuf_pairs(&mut self, attributes: &[KeyValue]) {
-        for KeyValue { key, value, .. } in attributes {
-            if let Some(value) = value {
-                self.within(key, |marks| marks.protobuf_value(value));
-            }
-        }
+        let pairs = attributes.iter().map(|KeyValue { key, value, .. }| (key.as_str(), value));
+        self.last_of_each(pairs, |marks, value| value.iter().for_each(|value| marks.protobuf_value(value)));
     }
 
     fn protobuf_value(&mut self, value: &AnyValue) {
@@ -116,6 +133,7 @@ impl Marks {
     pub(super) fn into_exact(self, exact: &mut Map<String, Value>) {
         put(exact, DOUBLES, self.doubles.into());
         put(exact, FIELDS, self.fields.into());
+        put(exact, REPEATED, self.repeated.into());
     }
 }
 

@@ -7,7 +7,7 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-pub(super) use self::call::EMBEDDINGS;
+pub(crate) use self::call::EMBEDDINGS;
 use self::call::model_call;
 use self::places::{Told, found};
 use super::messages::{self, opened};
@@ -38,6 +38,9 @@ pub(super) struct Outline {
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) input: Option<Value>,
+    /// Whether the input is what a user said last in all of an agent's messages. An emitter may write there, as a
+    /// user's, what the agent asked the model to mend.
+    pub(super) is_input_said_last: bool,
     pub(super) output: Option<Value>,
     pub(super) tool_call_id: Option<String>,
     pub(super) call: Option<Call>,
@@ -117,6 +120,7 @@ impl Facts {
         let documents = documents.filter(|all| !all.is_empty()).map(Value::Array);
         let mut facts = Facts {
             input: first(attributes, &table.input).map(open),
+            is_input_said_last: false,
             output: first(attributes, &table.output).map(open).or(documents),
             tool_call_id: first(attributes, &table.tool_call_id).and_then(Value::as_str).map(str::to_owned),
             call: None,
@@ -132,6 +136,7 @@ impl Facts {
                 [found(&table.input_messages, told).0, found(&table.output_messages, told).0].concat()
             });
             let said = |role: &str| all.iter().rfind(|message| message["role"] == role).map(spoken);
+            facts.is_input_said_last = facts.input.is_none();
             facts.input = facts.input.or_else(|| said("user"));
             facts.output = facts.output.or_else(|| said("assistant"));
         }
@@ -157,7 +162,7 @@ fn label<'s>(table: &Table, span: &'s ArrivedSpan) -> &'s str {
 }
 
 /// The text of a message, or its content if it is not all text.
-fn spoken(message: &Value) -> Value {
+pub(super) fn spoken(message: &Value) -> Value {
     let parts = message["content"].as_array().map_or(&[][..], Vec::as_slice);
     let texts: Vec<&str> = parts.iter().filter_map(|part| part["text"].as_str()).collect();
     if texts.is_empty() { message["content"].clone() } else { texts.concat().into() }
@@ -174,13 +179,13 @@ fn usage(table: &Table, attributes: &Map<String, Value>, notes: &mut Vec<String>
     let mut used = Map::new();
     for (name, keys) in keys {
         let Some(value) = first(attributes, keys) else { continue };
+        // Some emitters write numbers as texts.
+        let of_text = value.as_str().and_then(|text| text.trim().parse::<serde_json::Number>().ok().map(Value::Number));
+        let value = of_text.as_ref().unwrap_or(value);
         let count = value.as_u64().or_else(|| Some(value.as_f64().filter(|count| *count >= 0.0)? as u64));
         match count.filter(|count| *count <= MOST_TOKENS) {
             Some(count) => drop(used.insert(name.to_owned(), count.into())),
-            None if value.is_number() => {
-                notes.push(format!("it says that {name} are {value}, which cannot be: they are not counted"));
-            }
-            None => {}
+            None => notes.push(format!("it says that {name} are {value}, which cannot be: they are not counted")),
         }
     }
     used

@@ -11,6 +11,9 @@ use super::exact::EXACT;
 use super::facts::Outline;
 use super::span::{ArrivedSpan, SpanEvent};
 
+/// Nothing starts after this, and a span without a start does not end after it: the year 2200.
+pub(super) const LAST_NANOS: u64 = 7_258_118_400_000_000_000;
+
 /// A span of which only the place in its trace can be read at once.
 #[derive(Debug)]
 pub(crate) struct PackedSpan {
@@ -18,6 +21,8 @@ pub(crate) struct PackedSpan {
     pub(super) parent: Option<u64>,
     pub(super) start: u64,
     pub(super) end: u64,
+    /// Whether it says that it starts after the year 2200. Then it counts as one without a start.
+    pub(super) starts_too_late: bool,
     /// A hash of what it says, by which spans of one id differ; log records and what is kept only to leave again are no
     /// part of it.
     pub(super) variant: u64,
@@ -44,12 +49,15 @@ impl PackedSpan {
         let is_all = others.iter().all(Option::is_none);
         let variant = if is_all { hash(&text) } else { hash(&json.to_string()) };
         let is_records = span.is_records();
-        let first_record = || span.records.iter().map(|record| record.at).filter(|at| *at > 0).min();
+        let can_be = |at: &u64| (1..=LAST_NANOS).contains(at);
+        let first_record = || span.records.iter().map(|record| record.at).filter(can_be).min();
+        let start = if can_be(&span.start) { span.start } else { 0 };
         PackedSpan {
             id: span.id,
             parent: span.parent,
-            start: if is_records { first_record().unwrap_or(0) } else { span.start },
+            start: if is_records { first_record().unwrap_or(0) } else { start },
             end: span.end,
+            starts_too_late: span.start > LAST_NANOS,
             variant,
             is_records,
             records: span.records.iter().map(SpanEvent::hash).collect(),
@@ -69,6 +77,11 @@ impl PackedSpan {
     /// About how much memory it takes.
     pub(crate) fn bytes(&self) -> usize {
         size_of::<PackedSpan>() + self.name.len() + self.text.len() + self.records.len() * size_of::<u64>()
+    }
+
+    /// Whether it has log records.
+    pub(super) fn has_records(&self) -> bool {
+        !self.records.is_empty()
     }
 
     /// Whether it has a log record with this hash.

@@ -58,7 +58,7 @@ impl Trace {
     }
 
     /// Adds a span. One that is known changes nothing, unless what is known had not ended; one of the same id with
-    /// other content is another span. Log records are added to the span that they belong to. Returns whether the trace
+    /// other content is another span. Log records are added to the span that they belong to, even if that is known. Returns whether the trace
     /// has changed.
     pub(crate) fn add(&mut self, span: PackedSpan) -> bool {
         let is_changed = match self.places.get(&span.id).copied() {
@@ -77,11 +77,15 @@ impl Trace {
                 self.put(at, span);
                 true
             }
-            Some(_) if span.end == 0 || self.variants.contains_key(&(span.id, span.variant)) => false,
-            Some(_) => {
-                self.push(span);
-                true
-            }
+            Some(first) => match self.variants.get(&(span.id, span.variant)).copied() {
+                // Log records are no part of the variant: another process may have written this span without them.
+                Some(at) => self.add_late(at, &span),
+                None if span.end == 0 => self.add_late(first, &span),
+                None => {
+                    self.push(span);
+                    true
+                }
+            },
         };
         self.is_settled &= !is_changed;
         is_changed
@@ -103,8 +107,11 @@ impl Trace {
         self.spans[at] = span;
     }
 
-    /// Keeps log records for their span. Returns whether some are new.
+    /// Keeps the log records of `span` for the span that is known at `at`. Returns whether some are new.
     fn add_late(&mut self, at: usize, span: &PackedSpan) -> bool {
+        if !span.has_records() {
+            return false;
+        }
         let (known, late) = (&self.spans[at], self.late.entry(at).or_default());
         let before = late.records.len();
         for record in span.span().records {
@@ -140,8 +147,9 @@ impl Trace {
         is_open
     }
 
-    /// Its spans.
-    pub(crate) fn into_spans(self) -> impl Iterator<Item = PackedSpan> {
+    /// Its spans, with all their log records.
+    pub(crate) fn into_spans(mut self) -> impl Iterator<Item = PackedSpan> {
+        self.take_in_records();
         self.spans.into_iter()
     }
 

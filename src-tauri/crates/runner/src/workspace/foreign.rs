@@ -1,22 +1,27 @@
 //! Foreign requests in a workspace: spans come in from a file or over HTTP, and what cannot be done with them is said.
 
+mod left;
 mod logs;
 mod pending;
+mod portions;
 mod receiver;
 mod runnable;
 
 use std::io::Read;
 use std::path::Path;
 
+use engine::log::Log;
 use engine::redaction::Redaction;
+use engine::scope::ScopeKey;
+use store::{RequestQuery, SessionQuery};
 
 use super::Workspace;
 use crate::core::config::FILE;
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
-use crate::foreign::decode::{Decoded, json_lines, trace_hex};
+use crate::foreign::decode::{Decoded, TraceId, json_lines, trace_hex};
 use crate::views::{Imported, RequestRow};
-use logs::ForeignLogs;
+use logs::{Added, ForeignLogs};
 
 pub use receiver::{Receiver, ReceiverRow, USUAL_PORT};
 
@@ -31,10 +36,6 @@ impl Workspace {
         self.note_settings();
         self.forward_commits();
         self.mark_changed_views();
-        if let Err(fault) = self.take_in_left() {
-            // The next process tries again; what is there can be looked at.
-            tracing::warn!(%fault, "received spans are not taken in");
-        }
     }
 
     /// Refuses what needs the code or the state of a request, if it is foreign.
@@ -57,13 +58,31 @@ impl Workspace {
         )))
     }
 
+    /// Refuses what asks for the state of a session, if its requests are foreign.
+    pub fn check_session_has_state(&self, session: &str) -> Result<(), Fault> {
+        let of_session = RequestQuery { session: Some(session.to_owned()), limit: Some(1), ..RequestQuery::default() };
+        let rows = self.store.requests(&of_session).map_err(Fault::internal)?;
+        rows.iter().find(|row| row.emitter.is_some()).map_or(Ok(()), |row| self.check_has_state(&row.id))
+    }
+
+    /// Refuses what asks for the state of a user who has none, if the user's newest requests are foreign.
+    pub(super) fn check_user_has_state(&self, scope: &ScopeKey) -> Result<(), Fault> {
+        let record = Log::record(&*self.store, scope).map_err(Fault::internal)?;
+        if record.version > 0 || !self.store.resources_of(scope).map_err(Fault::internal)?.is_empty() {
+            return Ok(());
+        }
+        let newest = SessionQuery { user: Some(scope.id.to_string()), limit: Some(1), ..SessionQuery::default() };
+        let sessions = self.store.sessions(&newest).map_err(Fault::internal)?;
+        sessions.first().map_or(Ok(()), |session| self.check_session_has_state(&session.id))
+    }
+
     /// Takes in the spans of a file of OTLP JSON lines. What is here already changes nothing.
     pub(super) fn import_spans(&self, file: &Path) -> Result<Imported, Fault> {
         let decoded = self.spans_of_file(file)?;
         let job_lock = self.lock()?;
         let mut logs = ForeignLogs::new(self.store.clone(), job_lock.owner());
         let mut result = imported(&decoded);
-        let changed = logs.add(decoded.packed())?;
+        let changed = added(logs.add(decoded.packed()))?;
         for id in logs.in_order(changed) {
             result.imported = true;
             logs.write_settled(id)?;
@@ -78,7 +97,7 @@ impl Workspace {
         let decoded = self.spans_of_file(file)?;
         let mut logs = ForeignLogs::new(self.store.clone(), self.locks.nobody());
         let mut result = imported(&decoded);
-        result.imported = !logs.add(decoded.packed())?.is_empty();
+        result.imported = !added(logs.add(decoded.packed()))?.is_empty();
         self.count(&mut result)?;
         Ok(result)
     }
@@ -158,6 +177,11 @@ pub(super) fn may_hold_spans(file: &Path) -> bool {
         text.trim_ascii_start().starts_with('{') && lists.iter().any(|list| text.contains(list))
     };
     read.is_ok() && (head.starts_with(&GZIP) || is_call())
+}
+
+/// The traces that changed. A file is taken in as a whole: if the log of one of its traces cannot be read, this fails.
+fn added(mut added: Added) -> Result<Vec<TraceId>, Fault> {
+    if added.faults.is_empty() { Ok(added.changed) } else { Err(added.faults.swap_remove(0)) }
 }
 
 fn imported(decoded: &Decoded) -> Imported {

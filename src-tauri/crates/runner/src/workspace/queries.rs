@@ -169,6 +169,9 @@ impl Workspace {
         if !self.store.exists(&scope).map_err(Fault::internal)? {
             return Err(Fault::not_found(format!("unknown {} \"{}\"", scope.kind.as_str(), scope.id)));
         }
+        if scope.kind == ScopeKind::User {
+            self.check_user_has_state(&scope)?;
+        }
         self.records_of(scope)
     }
 

@@ -21,6 +21,8 @@ const TELLING: [&str; 13] = [
 ];
 /// The fields that name one entry of a list.
 const NAMING: [&str; 3] = ["id", "name", "title"];
+/// Who speaks in a message.
+const ROLES: [&str; 8] = ["system", "user", "human", "assistant", "ai", "tool", "developer", "function"];
 /// How many values of an object without such a field are shown.
 const MAX_VALUES: usize = 3;
 /// Deeper values say nothing in a line.
@@ -37,6 +39,8 @@ enum Version {
     /// `Order 17`, `dry`, `Where is my bill?`; of any list of objects the words of the last one.
     Second,
     /// Only of a list of messages the words of the last one.
+    Third,
+    /// Of a message that is a pair of a role and a text, the text.
     Now,
 }
 
@@ -51,8 +55,8 @@ pub(crate) fn of_request(kind: &EventKind) -> Option<String> {
 }
 
 /// As older versions derived them, the newest of these first.
-pub(crate) fn of_request_before(kind: &EventKind) -> [Option<String>; 2] {
-    [Version::Second, Version::First].map(|version| request_input(kind, version))
+pub(crate) fn of_request_before(kind: &EventKind) -> [Option<String>; 3] {
+    [Version::Third, Version::Second, Version::First].map(|version| request_input(kind, version))
 }
 
 /// The id, the name or the title of what a block was called with, or its first words. Large values are left out: the
@@ -91,6 +95,7 @@ fn words_of(value: &Value, depth: usize, version: Version) -> Option<String> {
         Value::Null => None,
         Value::String(text) => Some(first_chars(text)).filter(|text| !text.trim().is_empty()),
         Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        Value::Array(pair) if version == Version::Now && is_said(pair) => words_of(&pair[1], depth + 1, version),
         // The newest message is at the end of a list of messages; other lists begin with their first words.
         Value::Array(entries) if entries.iter().any(|entry| is_message(entry, version)) => {
             entries.iter().rev().find_map(|entry| words_of(entry, depth + 1, version))
@@ -108,8 +113,14 @@ fn words_of(value: &Value, depth: usize, version: Version) -> Option<String> {
 fn is_message(entry: &Value, version: Version) -> bool {
     match version {
         Version::First | Version::Second => entry.is_object(),
-        Version::Now => entry.get("role").is_some() || entry.get("content").is_some(),
+        Version::Third => entry.get("role").is_some() || entry.get("content").is_some(),
+        Version::Now => is_message(entry, Version::Third) || entry.as_array().is_some_and(|pair| is_said(pair)),
     }
+}
+
+/// Whether a list is a message as LangGraph takes one: the role of the speaker, and the words.
+fn is_said(pair: &[Value]) -> bool {
+    pair.len() == 2 && pair[0].as_str().is_some_and(|role| ROLES.contains(&role))
 }
 
 fn words_of_fields(fields: &Map<String, Value>, depth: usize, version: Version) -> Option<String> {
@@ -127,7 +138,7 @@ fn words_of_fields(fields: &Map<String, Value>, depth: usize, version: Version) 
             });
             joined(said)
         }
-        Version::Second | Version::Now => {
+        Version::Second | Version::Third | Version::Now => {
             let say = |(name, value): (&String, &Value)| said_of_field(name, value, depth, version);
             // Ids of machines say nothing beside other words.
             let is_id = |value: &Value| value.as_str().is_some_and(is_machine_made);

@@ -72,11 +72,17 @@ fn read_call(body: &[u8], checked: impl FnOnce(&mut Value) -> Result<(), String>
     })?;
     checked(&mut call)?;
     let mut decoded = of_call(&call)?;
-    decoded.leave_out(too_deep, &format!("a span is nested deeper than {DEFAULT_MAX_DEPTH} levels"));
+    decoded.leave_out(too_deep, &too_deep_reason());
     if is_replaced {
         decoded.mark_replaced();
     }
     Ok(decoded)
+}
+
+/// A value in a list is three levels of JSON: the item, its `arrayValue` and the list `values`.
+fn too_deep_reason() -> String {
+    let values = DEFAULT_MAX_DEPTH / 3;
+    format!("a span is nested deeper than {DEFAULT_MAX_DEPTH} levels of JSON, which is about {values} values in lists")
 }
 
 fn of_call(call: &Value) -> Result<Decoded, String> {

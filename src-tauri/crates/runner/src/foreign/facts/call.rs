@@ -10,7 +10,7 @@ use crate::foreign::messages::{self, opened};
 use crate::foreign::tables::{Keys, Role, Table, first};
 
 /// The name of calls of [`Role::Embedding`] among model calls.
-pub(in crate::foreign) const EMBEDDINGS: &str = "embeddings";
+pub(crate) const EMBEDDINGS: &str = "embeddings";
 
 /// The model call that a span describes.
 pub(super) fn model_call(table: &Table, role: Role, told: Told<'_>, usage: Map<String, Value>) -> Call {

@@ -2,25 +2,20 @@
 //!
 //! A log is extended where new spans only add to its end, and replaced by another one where they belong before. Both
 //! are decided by comparing events, so that nothing depends on how spans arrive. Another process may write the same
-//! request: then its log is read again, and the spans of both are in the next one.
+//! request: then its log is read again, and the spans and log records of both are in the next one.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::event::Event;
-use engine::log::{AppendError, AppendMode, Lease, Log};
-use store::{Replacement, Store};
+use engine::log::Log;
+use store::Store;
 
+use super::portions::{Begin, Portions, measure};
 use crate::core::fault::Fault;
 use crate::foreign::decode::{TraceId, trace_hex};
 use crate::foreign::packed::PackedSpan;
 use crate::foreign::trace::Trace;
 
-/// How many events, or bytes of them, are appended at once.
-const EVENTS_AT_ONCE: usize = 2_000;
-const BYTES_AT_ONCE: usize = 4 << 20;
-/// So many times more at first if a log takes the place of another one: a window that shows it sees no part of it.
-const TIMES_MORE: usize = 5;
 /// How often a log is read again because another process wrote it meanwhile.
 const MAX_TRIES: usize = 8;
 
@@ -30,6 +25,17 @@ pub(super) struct ForeignLogs {
     owner: String,
     known: HashMap<TraceId, Known>,
     has_replaced: bool,
+}
+
+/// What adding spans did.
+#[derive(Debug, Default)]
+pub(super) struct Added {
+    /// The traces that have changed, in the order of their first spans.
+    pub(super) changed: Vec<TraceId>,
+    /// Spans that were not added, because the log of their trace cannot be read.
+    pub(super) unread: Vec<(TraceId, PackedSpan)>,
+    /// Why: one for each of these traces.
+    pub(super) faults: Vec<Fault>,
 }
 
 struct Known {
@@ -47,25 +53,36 @@ impl ForeignLogs {
         ForeignLogs { store, owner, known: HashMap::new(), has_replaced: false }
     }
 
-    /// Adds spans. Returns the traces that have changed, in the order of their first spans.
-    pub(super) fn add(&mut self, spans: Vec<(TraceId, PackedSpan)>) -> Result<Vec<TraceId>, Fault> {
-        let mut changed = Vec::new();
-        let mut is_changed = HashSet::new();
+    /// Adds spans. Those of a trace whose log cannot be read now are in the result.
+    pub(super) fn add(&mut self, spans: Vec<(TraceId, PackedSpan)>) -> Added {
+        let mut added = Added::default();
+        let (mut is_changed, mut is_unread) = (HashSet::new(), HashMap::new());
         for (id, span) in spans {
-            if !self.known.contains_key(&id) {
-                let known = self.read(id)?;
-                self.known.insert(id, known);
+            if !self.known.contains_key(&id) && !is_unread.contains_key(&id) {
+                match self.read(id) {
+                    Ok(known) => drop(self.known.insert(id, known)),
+                    Err(fault) => {
+                        // Spans of a trace that is refused can never be added, so they are not tried again.
+                        is_unread.insert(id, !matches!(fault, Fault::Refused { .. }));
+                        added.faults.push(fault);
+                    }
+                }
             }
-            let Some(known) = self.known.get_mut(&id) else { continue };
+            let Some(known) = self.known.get_mut(&id) else {
+                if is_unread.get(&id) == Some(&true) {
+                    added.unread.push((id, span));
+                }
+                continue;
+            };
             let of_span = span.id();
             if known.trace.add(span) {
                 known.unwritten.insert(of_span);
                 if is_changed.insert(id) {
-                    changed.push(id);
+                    added.changed.push(id);
                 }
             }
         }
-        Ok(changed)
+        added
     }
 
     /// Reads what is known of a trace.
@@ -142,7 +159,8 @@ impl ForeignLogs {
                 }
                 return Ok(());
             }
-            // Another process wrote it: what it knows comes in. Or a person deleted it: what was in it stays away.
+            // Another process wrote it, or more of it was indexed since it was read: what is stored comes in. Or a
+            // person deleted it: what was in it stays away.
             let mut newer = self.read(id)?;
             if let Some(known) = self.known.remove(&id) {
                 let is_deleted = known.log.is_some() && newer.log.is_none();
@@ -172,7 +190,7 @@ impl ForeignLogs {
         if known.written.is_empty() {
             return Ok(Put::Before);
         }
-        let mut portions = Portions::new(self, &request, Begin::After(known.log));
+        let mut portions = Portions::new(&self.store, &self.owner, &request, Begin::After(known.log));
         let (mut at, mut is_longer) = (0, true);
         known.trace.events(&self.owner, &mut |event| {
             let measured = measure(&event);
@@ -208,7 +226,7 @@ impl ForeignLogs {
             }
         };
         let has_replaced = old.is_some();
-        let mut portions = Portions::new(self, &request, old.map_or(Begin::New, Begin::Replacing));
+        let mut portions = Portions::new(&self.store, &self.owner, &request, old.map_or(Begin::New, Begin::Replacing));
         known.trace.events(&self.owner, &mut |event| {
             let measured = measure(&event);
             portions.take(event, measured)
@@ -241,122 +259,6 @@ enum Put {
     Fenced,
 }
 
-/// Where the first portion of events goes.
-enum Begin {
-    /// To a request that has no log.
-    New,
-    /// To the end of the log that begins with this event.
-    After(Option<i64>),
-    Replacing(Replacement),
-}
-
-type Answer = futures_channel::oneshot::Receiver<Result<(), AppendError>>;
-
-/// Appends events in portions: while one is written, the next one is made.
-struct Portions<'l> {
-    store: &'l Store,
-    lease: Lease,
-    request: &'l str,
-    /// None once the first portion was sent.
-    begin: Option<Begin>,
-    events: Vec<Event>,
-    bytes: usize,
-    hashes: Vec<u64>,
-    sent: Option<Answer>,
-    /// Whether all that was sent before was kept.
-    is_kept: Result<bool, Fault>,
-}
-
-impl<'l> Portions<'l> {
-    fn new(logs: &'l ForeignLogs, request: &'l str, begin: Begin) -> Portions<'l> {
-        let (events, hashes, is_kept) = (Vec::new(), Vec::new(), Ok(true));
-        let lease = Lease::first(&*logs.owner);
-        Portions {
-            store: &logs.store,
-            lease,
-            request,
-            begin: Some(begin),
-            events,
-            bytes: 0,
-            hashes,
-            sent: None,
-            is_kept,
-        }
-    }
-
-    /// Takes an event. Returns false if no more are wanted.
-    fn take(&mut self, event: Event, measured: Measured) -> bool {
-        self.events.push(event);
-        self.hashes.push(measured.hash);
-        self.bytes += measured.bytes;
-        let times = if matches!(self.begin, Some(Begin::Replacing(_))) { TIMES_MORE } else { 1 };
-        if self.events.len() >= EVENTS_AT_ONCE * times || self.bytes >= BYTES_AT_ONCE * times {
-            self.send();
-        }
-        matches!(self.is_kept, Ok(true))
-    }
-
-    fn send(&mut self) {
-        self.wait();
-        if !matches!(self.is_kept, Ok(true)) {
-            return;
-        }
-        let events = std::mem::take(&mut self.events);
-        self.bytes = 0;
-        let append = |events| self.store.append(self.request, &self.lease, events, AppendMode::Committed);
-        self.sent = match self.begin.take() {
-            Some(Begin::Replacing(old)) => Some(self.store.replace(self.request, &self.lease, events, old)),
-            Some(Begin::After(log)) => match self.store.log_id(self.request) {
-                Ok(found) if found == log => Some(append(events)),
-                Ok(_) => {
-                    self.is_kept = Ok(false);
-                    return;
-                }
-                Err(error) => {
-                    self.is_kept = Err(Fault::internal(error));
-                    return;
-                }
-            },
-            Some(Begin::New) | None => Some(append(events)),
-        };
-    }
-
-    fn wait(&mut self) {
-        let Some(answer) = self.sent.take() else { return };
-        let appended = futures_executor::block_on(answer);
-        let appended = appended.unwrap_or_else(|_| Err(AppendError::Storage("the log ended".to_owned())));
-        self.is_kept = is_taken(appended);
-    }
-
-    /// Sends the rest. Returns the hashes of all events, or none if the log is not the one that was expected.
-    fn end(mut self) -> Result<Option<Vec<u64>>, Fault> {
-        if !self.events.is_empty() {
-            self.send();
-        }
-        self.wait();
-        Ok(self.is_kept?.then_some(self.hashes))
-    }
-}
-
-/// Whether an append was kept; false if another process wrote meanwhile.
-fn is_taken(appended: Result<(), AppendError>) -> Result<bool, Fault> {
-    match appended {
-        Ok(()) => Ok(true),
-        Err(AppendError::Exists | AppendError::Fenced { .. } | AppendError::OutOfOrder { .. }) => Ok(false),
-        Err(error) => Err(Fault::of_append(error)),
-    }
-}
-
-/// An event as JSON: a short hash, and how long it is.
-struct Measured {
-    hash: u64,
-    bytes: usize,
-}
-
-fn measure(event: &Event) -> Measured {
-    // An event can always be written.
-    let text = serde_json::to_vec(event).unwrap_or_default();
-    let mut first = [0; 8];
-    first.copy_from_slice(&blake3::hash(&text).as_bytes()[..8]);
-    Measured { hash: u64::from_le_bytes(first), bytes: text.len() }
-}
+#[cfg(test)]
+#[path = "logs_tests.rs"]
+mod tests;

@@ -11,7 +11,8 @@ use std::time::{Duration, Instant};
 
 use store::Store;
 
-use super::logs::ForeignLogs;
+use super::left::Left;
+use super::logs::{Added, ForeignLogs};
 use crate::foreign::decode::TraceId;
 use crate::foreign::packed::PackedSpan;
 
@@ -24,8 +25,12 @@ const QUIET: Duration = Duration::from_millis(200);
 const GROWTH: usize = 8;
 /// A log that could not be written is tried again after this.
 const RETRY: Duration = Duration::from_secs(1);
+/// Spans whose log could not be read are tried again after this: to read a log may take long.
+const RETRY_UNREAD: Duration = Duration::from_secs(5);
 /// A trace of which nothing arrived for so long is not kept in memory, and nothing more of it is expected.
 const FORGET_AFTER: Duration = Duration::from_secs(30);
+/// While more bytes of spans than this wait, no calls that others left are taken in.
+const MAX_LEFT_WAITING: usize = 32 << 20;
 /// The most bytes of spans that are kept in memory when nothing of them waits.
 const MAX_KEPT: usize = 256 << 20;
 
@@ -50,6 +55,10 @@ pub(super) struct Pending {
     counted: HashMap<i64, usize>,
     /// Traces that are not kept in memory and have not been ended, and when that is to be done.
     unsettled: HashMap<TraceId, Instant>,
+    /// Spans whose logs could not be read, with the number of their call, and when they are tried again.
+    unread: Vec<(Instant, Arrived)>,
+    /// What earlier receivers left; none once it is all taken in.
+    left: Option<Left>,
 }
 
 /// A trace that is kept in memory.
@@ -78,7 +87,12 @@ impl Pending {
     pub(super) fn new(store: Arc<Store>, owner: String, waiting: Arc<AtomicUsize>) -> Pending {
         let logs = ForeignLogs::new(store.clone(), owner);
         let (traces, calls, counted, unsettled) = (HashMap::new(), HashMap::new(), HashMap::new(), HashMap::new());
-        Pending { store, logs, traces, calls, waiting, counted, unsettled }
+        Pending { store, logs, traces, calls, waiting, counted, unsettled, unread: Vec::new(), left: None }
+    }
+
+    /// Takes over calls that others received and did not write: between what arrives, some at a time.
+    pub(super) fn take_later(&mut self, left: Left) {
+        self.left = Some(left);
     }
 
     /// Takes over traces that others received and did not end. They are ended if nothing of them arrives.
@@ -92,8 +106,9 @@ impl Pending {
         loop {
             let now = Instant::now();
             let due = self.traces.values().filter_map(Waiting::next_write);
-            let due = due.chain(self.unsettled.values().copied()).min();
+            let due = due.chain(self.unsettled.values().copied()).chain(self.unread.iter().map(|(due, _)| *due)).min();
             let pause = due.map_or(FORGET_AFTER, |due| due.saturating_duration_since(now));
+            let pause = if self.takes_left() { Duration::ZERO } else { pause };
             match arriving.recv_timeout(pause) {
                 Ok(arrived) => {
                     self.take(arrived);
@@ -106,34 +121,91 @@ impl Pending {
                     return;
                 }
             }
+            self.take_left();
+            self.take_unread(Some(Instant::now()));
             self.write_due(Some(Instant::now()));
             self.settle_due();
             self.forget_old();
         }
     }
 
-    /// Takes in a call.
-    pub(super) fn take(&mut self, (call, spans): Arrived) {
-        let now = Instant::now();
-        self.counted.insert(call, bytes(&spans));
-        let changed = match self.logs.add(spans) {
-            Ok(changed) => changed,
-            Err(fault) => {
-                tracing::warn!(%fault, "spans cannot be taken in");
-                Vec::new()
-            }
-        };
-        if changed.is_empty() {
-            self.finish(call);
+    /// Whether calls that others left are taken in now. What arrives comes first.
+    fn takes_left(&self) -> bool {
+        self.left.is_some() && self.waiting.load(Ordering::SeqCst) < MAX_LEFT_WAITING
+    }
+
+    fn take_left(&mut self) {
+        if !self.takes_left() {
             return;
         }
-        self.calls.insert(call, changed.len());
+        match self.left.as_mut().map_or(Ok(None), Left::next) {
+            Ok(Some(calls)) => {
+                for (call, spans) in calls {
+                    self.waiting.fetch_add(bytes(&spans), Ordering::SeqCst);
+                    self.take((call, spans));
+                }
+            }
+            Ok(None) => self.left = None,
+            Err(fault) => {
+                // They stay stored: the next receiver takes them in.
+                tracing::warn!(%fault, "received calls cannot be read");
+                self.left = None;
+            }
+        }
+    }
+
+    /// Takes in all that others left, and writes it.
+    pub(super) fn finish_left(&mut self, mut is_wanted: impl FnMut() -> bool) {
+        // If logs cannot be written, the rest stays stored.
+        while self.takes_left() && is_wanted() {
+            self.take_left();
+            self.write_due(None);
+        }
+        self.finish_all();
+    }
+
+    /// Takes in a call.
+    pub(super) fn take(&mut self, (call, spans): Arrived) {
+        self.counted.insert(call, bytes(&spans));
+        self.calls.insert(call, 1);
+        self.add((call, spans));
+    }
+
+    /// Tries spans again whose logs could not be read: those that are due, or all.
+    fn take_unread(&mut self, now: Option<Instant>) {
+        let due: Vec<_> = self.unread.extract_if(.., |(due, _)| now.is_none_or(|now| *due <= now)).collect();
+        due.into_iter().for_each(|(_, arrived)| self.add(arrived));
+    }
+
+    /// Adds spans of a call, which is counted once for them.
+    fn add(&mut self, (call, spans): Arrived) {
+        let now = Instant::now();
+        let Added { changed, unread, faults } = self.logs.add(spans);
+        faults.iter().for_each(|fault| tracing::warn!(%fault, "spans are not taken in yet; they stay stored"));
+        let count = self.calls.entry(call).or_insert(1);
+        *count += changed.len();
+        if !unread.is_empty() {
+            *count += 1;
+            self.unread.push((now + RETRY_UNREAD, (call, unread)));
+        }
         for id in changed {
             self.unsettled.remove(&id);
             let waiting = Waiting { due: now, earliest: now, touched: now, spans: (0, 0), calls: Vec::new() };
             let waiting = self.traces.entry(id).or_insert(waiting);
             (waiting.touched, waiting.spans.1) = (now, self.logs.len(id));
             waiting.calls.push(call);
+        }
+        self.count_down(call);
+    }
+
+    /// Spans of a call are in a log, or are counted elsewhere. If none of it is left, the call is forgotten.
+    fn count_down(&mut self, call: i64) {
+        let left = self.calls.get_mut(&call).map_or(0, |left| {
+            *left = left.saturating_sub(1);
+            *left
+        });
+        if left == 0 {
+            self.finish(call);
         }
     }
 
@@ -154,21 +226,16 @@ impl Pending {
                 continue;
             }
             waiting.spans.0 = waiting.spans.1;
-            for call in std::mem::take(&mut waiting.calls) {
-                let left = self.calls.get_mut(&call).map_or(0, |left| {
-                    *left -= 1;
-                    *left
-                });
-                if left == 0 {
-                    self.finish(call);
-                }
-            }
+            let calls = std::mem::take(&mut waiting.calls);
+            calls.into_iter().for_each(|call| self.count_down(call));
         }
         self.logs.remove_replaced();
     }
 
     /// Writes what is left when nothing more arrives.
     pub(super) fn finish_all(&mut self) {
+        // What cannot be read now either stays stored, and the next receiver takes it in.
+        self.take_unread(None);
         let all = self.traces.keys().copied().chain(std::mem::take(&mut self.unsettled).into_keys()).collect();
         for id in self.logs.in_order(all) {
             self.settle(id);

@@ -43,7 +43,7 @@ const MAX_LEFT_OPEN: u64 = 10_000;
 /// When a sender may come back, in seconds.
 const RETRY_AFTER: &str = "2";
 /// For values that are nested deeply.
-const STACK: usize = 64 << 20;
+pub(super) const STACK: usize = 64 << 20;
 
 /// An endpoint that receives spans until it is closed.
 pub struct Receiver {
@@ -92,22 +92,10 @@ impl Workspace {
         })?;
         let mut pending = Pending::new(self.store.clone(), job.owner(), waiting);
         pending.settle_later(self.left_open()?);
-        self.left(&mut pending)?;
+        pending.take_later(self.left(job.owner()));
         let run = move || pending.run(&arriving);
         let pending = std::thread::Builder::new().name("foreign logs".to_owned()).stack_size(STACK).spawn(run)?;
         Ok(Receiver { server: Some(server), pending: Some(pending), _job: job })
-    }
-
-    /// Takes in what was received by jobs that have ended before they had written it.
-    pub(in crate::workspace) fn take_in_left(&self) -> Result<(), Fault> {
-        if self.check_writable().is_err() || self.store.received(0, 1).map_err(Fault::internal)?.is_empty() {
-            return Ok(());
-        }
-        let job = self.lock()?;
-        let mut pending = Pending::new(self.store.clone(), job.owner(), Arc::default());
-        self.left(&mut pending)?;
-        pending.finish_all();
-        Ok(())
     }
 
     /// The newest traces whose receivers have died before they ended them.
@@ -121,22 +109,6 @@ impl Workspace {
                 && self.locks.liveness(&row.owner) == store::Liveness::Dead
         });
         Ok(rows.iter().filter_map(|row| TraceId::from_str_radix(&row.id, 16).ok()).collect())
-    }
-
-    fn left(&self, pending: &mut Pending) -> Result<(), Fault> {
-        let (mut after, redaction) = (0, self.redaction_of_spans());
-        loop {
-            let calls = self.store.received(after, 16).map_err(Fault::internal)?;
-            let Some(last) = calls.last() else { return Ok(()) };
-            after = last.n;
-            for call in calls {
-                if self.locks.liveness(&call.owner) == store::Liveness::Dead {
-                    let mut decoded = stored(&call.body);
-                    decoded.redact(&redaction);
-                    pending.take((call.n, decoded.packed()));
-                }
-            }
-        }
     }
 }
 
@@ -193,6 +165,7 @@ impl Intake {
         let signal = match request.uri().path() {
             "/v1/traces" => Signal::Traces,
             "/v1/logs" => Signal::Logs,
+            "/v1/metrics" => Signal::Metrics,
             _ => {
                 return Err(Answer::refused(
                     StatusCode::NOT_FOUND,
@@ -220,6 +193,10 @@ impl Intake {
             None => Answer::refused(StatusCode::BAD_REQUEST, "the call ended before its body did"),
         })?;
         let (body, intake) = (body.to_bytes(), self.clone());
+        if signal == Signal::Metrics {
+            // A refusal would make some SDKs say an error each time that they send metrics.
+            return Ok(Answer::Taken(signal, i64::from(!body.is_empty()), NO_METRICS.to_owned()));
+        }
         let stored = tokio::task::spawn_blocking(move || intake.keep(body, (signal, encoding), is_compressed));
         match tokio::time::timeout(MAX_WAIT, stored).await {
             Ok(Ok(answer)) => answer,
@@ -235,7 +212,7 @@ impl Intake {
         let mut decoded = match (signal, encoding) {
             (Signal::Logs, Encoding::Protobuf) => protobuf_logs(&plain),
             (Signal::Logs, Encoding::Json) => json_log_records(&plain),
-            (Signal::Traces, _) => encoding.decode(&plain),
+            (Signal::Traces | Signal::Metrics, _) => encoding.decode(&plain),
         };
         let decoded = decoded.as_mut().map_err(|why| bad(std::mem::take(why)))?;
         let has_secrets = decoded.redact(&self.redaction);
@@ -244,7 +221,7 @@ impl Intake {
                 let why = decoded.why.clone().unwrap_or_else(|| NOT_SPANS.to_owned());
                 (decoded.rejected + decoded.skipped, Some(why))
             }
-            Signal::Traces => (decoded.rejected, decoded.why.clone()),
+            Signal::Traces | Signal::Metrics => (decoded.rejected, decoded.why.clone()),
             Signal::Logs => (decoded.skipped, (decoded.skipped > 0).then(|| SKIPPED.to_owned())),
         };
         if !decoded.spans.is_empty() {
@@ -283,6 +260,9 @@ fn unpacked(body: &[u8]) -> Result<Bytes, Option<Answer>> {
     }
 }
 
+/// Why a call of metrics is not kept.
+const NO_METRICS: &str = "metrics are not kept: none of this call";
+
 /// Why log records are not kept.
 const SKIPPED: &str = "only log records whose event is of gen_ai and that name a span are kept";
 
@@ -300,7 +280,7 @@ fn packed(letter: u8, plain: &[u8]) -> std::io::Result<Vec<u8>> {
 }
 
 /// Reads what [`packed`] made. What cannot be read any more has no spans.
-fn stored(body: &[u8]) -> Decoded {
+pub(super) fn stored(body: &[u8]) -> Decoded {
     let Some((letter, packed)) = body.split_first() else { return Decoded::default() };
     let plain = zstd::decode_all(packed).unwrap_or_default();
     if *letter == REDACTED {

@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use engine::event::Event;
+use engine::effects::EffectKind;
+use engine::event::{Event, EventKind};
 use serde_json::Value;
 
 use crate::core::fault::Fault;
+use crate::foreign::EMBEDDINGS;
 use crate::foreign::skeleton::Skeleton;
 use crate::views::MadeRunnable;
 use crate::workspace::{Workspace, export_format};
@@ -28,9 +30,12 @@ impl Workspace {
         let events: Vec<Event> = events.into_iter().map(|event| self.hidden(event)).collect::<Result<_, _>>()?;
         let about = format!("Made from the trace {request} of {}: {} ({emitter}).", row.flow, row.action);
         let skeleton = Skeleton::of(name, &about, &events).ok_or_else(|| {
-            Fault::refused(format!(
-                "request \"{request}\" has no model call that has ended, so there is nothing that a flow could repeat"
-            ))
+            let why = if has_calls_for_vectors(&events) {
+                "only calls for vectors, which are left out, and no other model call that has ended"
+            } else {
+                "no model call that has ended"
+            };
+            Fault::refused(format!("request \"{request}\" has {why}, so there is nothing that a flow could repeat"))
         })?;
         let folder =
             self.dir.join(self.config.flows.as_ref().and_then(|all| all.first()).map_or(Path::new("flows"), |f| f));
@@ -63,6 +68,15 @@ impl Workspace {
         self.config.redaction().known(&mut fields);
         if fields == before { Ok(event) } else { serde_json::from_value(fields).map_err(Fault::internal) }
     }
+}
+
+fn has_calls_for_vectors(events: &[Event]) -> bool {
+    events.iter().any(|event| match &event.kind {
+        EventKind::EffectStarted { effect: EffectKind::Model, request: Some(request), .. } => {
+            request["operation"] == EMBEDDINGS
+        }
+        _ => false,
+    })
 }
 
 fn check_name(name: &str) -> Result<(), Fault> {

@@ -16,6 +16,8 @@ pub(super) type Full = http_body_util::Full<Bytes>;
 pub(super) enum Signal {
     Traces,
     Logs,
+    /// Nothing of it is kept.
+    Metrics,
 }
 
 impl Signal {
@@ -24,6 +26,7 @@ impl Signal {
         match self {
             Signal::Traces => "rejectedSpans",
             Signal::Logs => "rejectedLogRecords",
+            Signal::Metrics => "rejectedDataPoints",
         }
     }
 }
@@ -106,7 +109,7 @@ impl Answer {
 fn taken((signal, encoding): (Signal, Encoding), rejected_spans: i64, error_message: String) -> Vec<u8> {
     let is_partial = rejected_spans > 0;
     match encoding {
-        // Answers of both signals have the same form.
+        // Answers of all signals have the same form.
         Encoding::Protobuf => {
             let partial = ExportTracePartialSuccess { rejected_spans, error_message };
             ExportTraceServiceResponse { partial_success: is_partial.then_some(partial) }.encode_to_vec()
