@@ -191,3 +191,102 @@ fn what_emitters_say_of_costs_documents_and_values_is_read() {
     assert!(block("search")["output"].to_string().contains("the first document"), "{:#}", block("search"));
     assert_eq!(block("task")["output"], "plain");
 }
+
+#[test]
+fn a_call_for_vectors_of_the_vercel_sdk_has_its_tokens() {
+    let outer = json!({ "ai.operationId": "ai.embedMany", "ai.model.id": "e", "ai.usage.tokens": 3 });
+    let inner = json!({
+        "ai.operationId": "ai.embedMany.doEmbed", "ai.model.id": "e", "ai.usage.tokens": 3, "ai.values": ["\"a\""],
+    });
+    let spans =
+        [span(1, (1, 0), "ai.embedMany", (0, 90), &outer), span(1, (2, 1), "ai.embedMany.doEmbed", (1, 80), &inner)];
+    let place = imported(&call(&spans));
+    let calls = model_calls(&place, &trace_id(1));
+    assert_eq!(calls.len(), 1, "{calls:#?}");
+    assert_eq!((&calls[0]["request"]["operation"], &calls[0]["tokens"]["input"]), (&json!("embeddings"), &json!(3)));
+    assert_eq!(place.get("requests")[0]["tokens"], 3);
+    let refused = place.ask(&format!("runnable {} --as again", trace_id(1)));
+    assert!(
+        refused.code == Some(7) && refused.stderr.contains("only calls for vectors, which are left out"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn the_input_of_an_agent_is_what_was_asked_before_its_first_call() {
+    let question = said("user", "How warm is it?");
+    let retry = said("user", "Fix the errors and try again.");
+    let all = json!([question.clone(), said("assistant", "x"), retry.clone(), said("assistant", "21")]);
+    let agent = json!({ "agent_name": "weather", "pydantic_ai.all_messages": all });
+    let spans = [
+        span(1, (1, 0), "invoke_agent weather", (0, 900), &agent),
+        span(1, (2, 1), "chat", (10, 100), &chat(&[question.clone()], &[said("assistant", "x")])),
+        span(
+            1,
+            (3, 1),
+            "chat",
+            (200, 300),
+            &chat(&[question, said("assistant", "x"), retry], &[said("assistant", "21")]),
+        ),
+    ];
+    let place = imported(&call(&spans));
+    assert_eq!(place.get(&format!("show {}", trace_id(1)))["input"], "How warm is it?");
+}
+
+#[test]
+fn a_start_after_the_year_2200_is_said_and_not_shown() {
+    let mut late = span(1, (2, 1), "late", (10, 20), &json!({}));
+    late["startTimeUnixNano"] = u64::MAX.to_string().into();
+    let place = imported(&call(&[root(), late.clone()]));
+    let row = &place.get("requests")[0];
+    assert_eq!(row["durationMs"], 1_000, "{row}");
+    assert!(logs(&place, "root/step:late").contains("starts after the year 2200, which cannot be"));
+    late["parentSpanId"] = "".into();
+    late["endTimeUnixNano"] = late["startTimeUnixNano"].clone();
+    let place = imported(&call(&[late]));
+    let row = &place.get("requests")[0];
+    assert_eq!((&row["status"], &row["durationMs"]), (&json!("completed"), &json!(0)), "{row}");
+    assert!(logs(&place, "root").contains("starts after the year 2200, which cannot be"));
+}
+
+#[test]
+fn names_that_come_twice_are_said_and_leave_as_they_are_kept() {
+    let twice = |name: &str| {
+        json!([
+            { "key": name, "value": { "doubleValue": 2.0 } },
+            { "key": name, "value": { "intValue": "5" } },
+        ])
+    };
+    let mut one = root();
+    one["attributes"] = twice("dup");
+    one["attributes"][2] = json!({ "key": "list", "value": { "kvlistValue": { "values": twice("x") } } });
+    let place = imported(&call(&[one]));
+    let block = place.get(&format!("block {} root", trace_id(1)));
+    assert_eq!(block["span"]["attributes"], json!({ "dup": 5, "list": { "x": 5 } }), "{block:#}");
+    let said = block["logs"].to_string();
+    assert!(said.contains("came more than once") && said.contains("dup") && said.contains("list/x"), "{said}");
+    place.get(&format!("export --otlp --request {} --out out.jsonl", trace_id(1)));
+    let out = std::fs::read_to_string(place.dir().join("out.jsonl")).expect("it is exported");
+    assert!(!out.contains("doubleValue"), "{out}");
+    assert_eq!(place.get("import out.jsonl")["imported"], false, "{out}");
+}
+
+#[test]
+fn counts_of_tokens_that_are_texts_are_counted_or_said() {
+    let given = json!({ "gen_ai.usage.input_tokens": "7", "gen_ai.usage.output_tokens": "many" });
+    let place = imported(&call(&[root(), span(1, (2, 1), "chat", (1, 9), &with(asked("q", "a"), &given))]));
+    assert_eq!(place.get("requests")[0]["tokens"], 7);
+    let said = logs(&place, "root/step:chat");
+    assert!(said.contains("completionTokens are") && said.contains("many"), "{said}");
+}
+
+#[test]
+fn a_traceback_as_the_message_of_a_span_is_said_by_its_exception() {
+    let message = "ValueError(\"no\")\n\nTraceback (most recent call last):\n  File \"a.py\", line 1\n    f()\n\
+                   pkg.ValueError: no such city";
+    let mut failed = root();
+    failed["status"] = json!({ "code": 2, "message": message });
+    let place = imported(&call(&[failed]));
+    let error = &place.get(&format!("show {}", trace_id(1)))["request"]["error"];
+    assert_eq!((&error["name"], &error["message"]), (&json!("ValueError"), &json!("no such city")), "{error}");
+}

@@ -42,7 +42,11 @@ impl Marks {
     }
 
     /// Looks at the last value of each name: only that is kept.
-    fn last_of_each<'v, V>(&mut self, pairs: impl Iterator<Item = (&'v str, &'v V)>, look: impl Fn(&mut Marks, &'v V)) {
+    fn last_of_each<'v, V: 'v>(
+        &mut self,
+        pairs: impl Iterator<Item = (&'v str, &'v V)>,
+        look: impl Fn(&mut Marks, &'v V),
+    ) {
         let pairs: Vec<(&str, &V)> = pairs.collect();
         let mut last: HashMap<&str, (usize, bool)> = HashMap::with_capacity(pairs.len());
         for (at, (name, _)) in pairs.iter().enumerate() {

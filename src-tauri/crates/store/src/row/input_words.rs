@@ -250,6 +250,9 @@ mod tests {
             (json!({"thread": "ephemeral_1795780470326", "city": "Rome"}), Some("Rome")),
             (json!({"thread": "ephemeral_1795780470326"}), Some("ephemeral_1795780470326")),
             (json!({"messages": [{"role": "user", "content": "first"}, {"content": "last"}]}), Some("last")),
+            (json!({"messages": [["system", "Answer briefly."], ["user", "Is it wet?"]]}), Some("Is it wet?")),
+            (json!({"messages": [["user", "Is it wet?"]]}), Some("Is it wet?")),
+            (json!({"ways": ["user", "machine", "other"]}), Some("user")),
             (json!({"lines": [{"sku": "A-1", "title": "Lamp"}, {"sku": "A-2", "title": "Chair"}]}), Some("Lamp")),
             (
                 json!({"customer": "Ada", "tickets": ["My lamp is broken", "Where is my bill?"]}),
