@@ -132,12 +132,12 @@ pub fn nothing_is_stored_after_a_lost_append<S: Subject>() {
         let lost = wait(log.append("r", &request.lease, vec![event(3, note("lost"))], mode));
         let behind = log.append("r", &request.lease, vec![event(4, note("behind it"))], mode);
         other.append(vec![note("goes on")]).unwrap();
-        let reported = match lost {
+        // The loss is reported to whichever append is answered after it.
+        let reported = match lost.and_then(|()| wait(behind)) {
             Err(error) => error,
             // This append has the next number, but follows the lost one.
             Ok(()) => request.increment(&record("s"), 0).expect_err("an earlier append is lost"),
         };
-        drop(behind);
         assert!(matches!(reported, AppendError::OutOfOrder { last: 1, .. }), "{mode:?}: {reported:?}");
         before.assert_unchanged("a lost append");
         // After the report the request continues at its last stored event.

@@ -144,7 +144,7 @@ fn a_field_that_contradicts_other_lines_is_named() {
         (9, "/event/ordinal", json!(1), 9, "this is clock number 0 at root/a"),
         (10, "/event/version", json!(2), 10, "is at version 0 before this line"),
         (10, "/event/scope/id", json!("rx"), 10, "this is an event of request \"r\""),
-        (11, "/attempt", json!(1), 11, "of block root/a attempt 0 runs"),
+        (11, "/attempt", json!(1), 11, "but block root/a runs attempt 0"),
         (12, "/event/commits", json!([]), 12, "\"commits\" lacks event 4, which writes to session:s in line 6"),
         (12, "/event/commits/0/operations", json!([4, 4]), 12, "the numbers of \"operations\" rise"),
         (12, "/event/commits/0/from", json!(4), 12, "\"from\" is 4, and line 2 has version 3"),
