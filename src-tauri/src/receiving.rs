@@ -48,11 +48,15 @@ pub(crate) fn runnable(workspace: &Workspace, request: &str, name: &str, force: 
     let made = workspace.make_runnable(request, name, force)?;
     let input = made.files.iter().find(|file| file.ends_with(".input.json"));
     let input = input.map(|file| format!(" --input @{file}")).unwrap_or_default();
-    let text = format!(
+    let mut text = format!(
         "{}: {}, {}\nflowglass run {name} run --user me --mock{input}\n",
         made.files.join(", "),
         counted(made.model_calls, "model call"),
         counted(made.tools.len() as u64, "tool"),
     );
+    if !made.differences.is_empty() {
+        text.push_str("the run differs from the trace:\n");
+        text.extend(made.differences.iter().map(|one| format!("- {one}\n")));
+    }
     Ok(Outcome::done(json!(made), text))
 }

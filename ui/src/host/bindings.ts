@@ -1868,8 +1868,10 @@ export type MadeRunnable = {
 	files: string[],
 	/**  How many model calls it repeats. */
 	modelCalls: number,
-	/**  The tools that it has, with the answers that are recorded. */
+	/**  The tools that it has: those that models were offered or called, with the answers that are recorded. */
 	tools: string[],
+	/**  How its run with the mock script differs from the trace, as sentences; usually none. */
+	differences: string[],
 };
 
 /**  Something that may have happened outside. */

@@ -2,12 +2,15 @@
 //!
 //! The flow asks each model again for what it was asked, with the tools that it used, and the script answers as it
 //! answered. So its run has the model inputs, outputs and final output of the trace, and from there the flow can be
-//! changed, resumed, forked and tried. Code that the trace does not show is left to its author.
+//! changed, resumed, forked and tried. Code that the trace does not show is left to its author. What a run cannot repeat
+//! is listed.
 
+mod differences;
 mod flow;
 mod schema;
+mod tools;
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
 use engine::effects::EffectKind;
 use engine::error::FlowError;
@@ -15,7 +18,9 @@ use engine::event::{Event, EventKind, Recorded};
 use engine::views::model_requests::Requests;
 use serde_json::{Map, Number, Value, json};
 
+use self::differences::differences;
 use self::flow::{flow, pretty};
+use self::tools::tools;
 use super::facts::EMBEDDINGS;
 
 /// What a request is made into.
@@ -30,6 +35,8 @@ pub(crate) struct Skeleton {
     pub(crate) model_calls: usize,
     /// The names of the tools that it has.
     pub(crate) tools: Vec<String>,
+    /// How its run differs from the trace, as sentences.
+    pub(crate) differences: Vec<String>,
 }
 
 /// One call of a model, in the order of the log.
@@ -58,15 +65,21 @@ impl Loop {
     fn error(&self) -> Option<&Value> {
         self.calls.last()?.reply.get("error")
     }
+
+    /// Whether the tools that it asks for run.
+    fn runs_tools(&self) -> bool {
+        self.calls.len() > 1 || self.is_answered
+    }
 }
 
 impl Skeleton {
-    /// Of a request's whole log, as a flow of this name; `None` if it called no model.
+    /// Of a request's whole log, as a flow of this name; `None` if it called no model, or only for vectors.
     pub(crate) fn of(name: &str, about: &str, events: &[Event]) -> Option<Skeleton> {
-        let (loops, mut names) = loops(calls(events));
-        if loops.is_empty() {
+        let (calls, vectors) = calls(events);
+        if calls.is_empty() {
             return None;
         }
+        let (loops, mut names) = loops(calls);
         // A call that is split off has the answers of the tools before it.
         let tools = tools(&loops);
         let loops: Vec<Loop> = loops.into_iter().flat_map(|one| ended(one, &mut names)).collect();
@@ -81,12 +94,14 @@ impl Skeleton {
             _ => None,
         });
         let model_calls = loops.iter().map(|one| one.calls.len()).sum();
+        let differences = differences(&loops, &tools, vectors);
         Some(Skeleton {
-            flow: flow(name, about, &loops, &tools, &end.unwrap_or_default()),
+            flow: flow((name, about), &differences, &loops, &tools, &end.unwrap_or_default()),
             script: script(&loops),
             input: input(events),
             model_calls,
             tools: tools.into_keys().collect(),
+            differences,
         })
     }
 }
@@ -98,7 +113,8 @@ fn input(events: &[Event]) -> Option<String> {
     })
 }
 
-fn calls(events: &[Event]) -> Vec<Call> {
+/// The calls that have ended, and how many others were for vectors.
+fn calls(events: &[Event]) -> (Vec<Call>, usize) {
     let requests = Requests::of(events);
     let mut calls = Vec::new();
     let mut places: HashMap<u64, usize> = HashMap::new();
@@ -119,8 +135,11 @@ fn calls(events: &[Event]) -> Vec<Call> {
             _ => {}
         }
     }
-    calls.retain(|call| !call.reply.is_null() && call.request["operation"] != EMBEDDINGS);
-    without_retried(calls)
+    calls.retain(|call| !call.reply.is_null());
+    let all = calls.len();
+    calls.retain(|call| call.request["operation"] != EMBEDDINGS);
+    let vectors = all - calls.len();
+    (without_retried(calls), vectors)
 }
 
 /// Leaves out calls that failed and were made again: of the same model, with the same messages. Of calls without
@@ -213,43 +232,6 @@ fn results<'m>(asked: &[&Value], rest: &'m [Value]) -> Vec<Option<&'m Value>> {
         _ => unnumbered.next(),
     };
     asked.iter().map(result).collect()
-}
-
-/// A tool, and what it answered.
-#[derive(Default)]
-struct Tool {
-    description: Option<String>,
-    parameters: Option<Value>,
-    /// In the order of the calls.
-    answers: Vec<Value>,
-}
-
-/// The tools that were asked for, by name; those that no loop calls only to say what the model was offered.
-fn tools(loops: &[Loop]) -> BTreeMap<String, Tool> {
-    let mut tools: BTreeMap<String, Tool> = BTreeMap::new();
-    for one in loops {
-        for pair in one.calls.windows(2) {
-            let asked: Vec<&Value> = asked_tools(&pair[0]).collect();
-            let rest = messages(&pair[1]).get(messages(&pair[0]).len()..).unwrap_or_default();
-            for (asked, result) in asked.iter().zip(results(&asked, rest)) {
-                let Some(name) = asked["name"].as_str() else { continue };
-                let tool = tools.entry(name.to_owned()).or_default();
-                let mut offered = pair[0].request["tools"].as_array().into_iter().flatten();
-                if let Some(offer) = offered.find(|offer| offer["name"] == name) {
-                    let described = offer["description"].as_str().map(str::to_owned);
-                    tool.description = tool.description.take().or(described);
-                    tool.parameters = tool.parameters.take().or_else(|| offer.get("parameters").cloned());
-                }
-                let output = result.map_or(Value::Null, |part| part["output"].clone());
-                let (args, value) = (nearest(&asked["args"]), nearest(&output["value"]));
-                tool.answers.push(match output["type"].as_str() {
-                    Some("error-text" | "error-json") => json!({ "args": args, "error": value }),
-                    _ => json!({ "args": args, "output": value }),
-                });
-            }
-        }
-    }
-    tools
 }
 
 fn script(loops: &[Loop]) -> String {

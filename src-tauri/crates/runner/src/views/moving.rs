@@ -56,8 +56,10 @@ pub struct MadeRunnable {
     pub files: Vec<String>,
     /// How many model calls it repeats.
     pub model_calls: u64,
-    /// The tools that it has, with the answers that are recorded.
+    /// The tools that it has: those that models were offered or called, with the answers that are recorded.
     pub tools: Vec<String>,
+    /// How its run with the mock script differs from the trace, as sentences; usually none.
+    pub differences: Vec<String>,
 }
 
 /// A trace that was exported.

@@ -5,8 +5,9 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value, json};
 
-use super::schema::zod;
-use super::{Call, End, Loop, Tool, asked_tools, has_answer, messages};
+use super::schema::of_tool;
+use super::tools::{Tool, tools_of};
+use super::{Call, End, Loop, asked_tools, has_answer, messages};
 
 /// What tools answered, for tools whose answers do not depend on their arguments alone.
 const NTH_ANSWER: &str = r#"/** What a tool answered to these arguments the first time, the second time, and so on. */
@@ -43,14 +44,26 @@ const FOUND: &str = r#"  if (!found) throw new Error(`no answer of ${tool} is re
 
 "#;
 
-/// The flow of this name.
-pub(super) fn flow(name: &str, about: &str, loops: &[Loop], tools: &BTreeMap<String, Tool>, end: &End) -> String {
+/// The flow of this name, and of what it says about itself.
+pub(super) fn flow(
+    (name, about): (&str, &str),
+    differences: &[String],
+    loops: &[Loop],
+    tools: &BTreeMap<String, Tool>,
+    end: &End,
+) -> String {
+    let comment = |words: &str| words.replace("*/", "* /").replace(['\n', '\r'], " ");
     let mut text = format!(
         "/**\n * {}\n *\n * It asks each model for what the trace shows that it was asked. `{name}.mock.json` \
          answers as the models did:\n * `flowglass run {name} run --user me --mock`. Put your own code where values \
-         are only recorded ones.\n */\n\n",
-        about.replace("*/", "* /").replace(['\n', '\r'], " ")
+         are only recorded ones.\n",
+        comment(about)
     );
+    if !differences.is_empty() {
+        text.push_str(" *\n * A run differs from the trace:\n");
+        text.extend(differences.iter().map(|one| format!(" * - {}\n", comment(one))));
+    }
+    text.push_str(" */\n\n");
     // A step fails the run only as it failed the trace: with its last step, and with the same error.
     let fails_run = |number: usize, error: &Value| {
         let failed = end.error.as_ref().filter(|_| number == loops.len());
@@ -72,7 +85,8 @@ pub(super) fn flow(name: &str, about: &str, loops: &[Loop], tools: &BTreeMap<Str
         variables.insert(name.as_str(), variable);
     }
     for (number, one) in loops.iter().enumerate() {
-        write_generator(&mut text, number + 1, one, &variables, repeats);
+        let used: Vec<&str> = tools_of(one, tools).iter().filter_map(|name| Some(&**variables.get(name)?)).collect();
+        write_generator(&mut text, number + 1, one, &used, repeats);
     }
     if catches {
         text.push_str("/** After a call of a model that failed, the program went on. */\n");
@@ -120,14 +134,8 @@ fn has_several_answers(answers: &[Value]) -> bool {
 }
 
 fn write_tool(text: &mut String, variable: &str, (name, tool): (&str, &Tool), repeats: bool) {
-    let given: Vec<&Value> = tool.answers.iter().map(|answer| &answer["args"]).collect();
-    let schema = tool.parameters.as_ref().filter(|schema| schema["type"] == "object");
-    let schema = match schema {
-        Some(schema) => zod(schema, &given, 1),
-        None if given.iter().all(|given| given.is_object()) => "z.object({}).passthrough()".to_owned(),
-        None => "z.any()".to_owned(),
-    };
-    let described = tool.description.as_ref().map(|words| format!("  description: {},\n", literal(&json!(words))));
+    let schema = of_tool(tool.parameters(), &tool.given()).code;
+    let described = tool.description().map(|words| format!("  description: {},\n", literal(&json!(words))));
     let mut answers: Vec<&Value> = Vec::new();
     let mut known = std::collections::HashSet::new();
     // In their order, and each once if the arguments decide.
@@ -143,16 +151,8 @@ fn write_tool(text: &mut String, variable: &str, (name, tool): (&str, &Tool), re
     );
 }
 
-fn write_generator(text: &mut String, number: usize, one: &Loop, variables: &HashMap<&str, String>, repeats: bool) {
+fn write_generator(text: &mut String, number: usize, one: &Loop, used: &[&str], repeats: bool) {
     let first = &one.calls[0];
-    let mut used: Vec<&str> = one
-        .calls
-        .iter()
-        .flat_map(asked_tools)
-        .filter_map(|tool| variables.get(tool["name"].as_str()?).map(|variable| &**variable))
-        .collect();
-    used.sort_unstable();
-    used.dedup();
     if messages(first).is_empty() {
         text.push_str("// The trace does not have what the model was asked: its program did not record it.\n");
     }
@@ -179,10 +179,11 @@ fn write_generator(text: &mut String, number: usize, one: &Loop, variables: &Has
         let _ = writeln!(text, "  providerOptions: {},", literal(&Value::Object(options)));
     }
     let wants_tools = one.calls.last().is_some_and(|call| asked_tools(call).next().is_some());
-    if one.calls.len() > 1 || one.is_answered {
-        let turns = one.calls.len();
+    if !used.is_empty() {
         let _ = writeln!(text, "  tools: [{}],\n  describeTools: false,", used.join(", "));
-        let _ = writeln!(text, "  loop: {{ maxIterations: {turns} }},");
+    }
+    if one.runs_tools() {
+        let _ = writeln!(text, "  loop: {{ maxIterations: {} }},", one.calls.len());
         if repeats {
             text.push_str("  flowTools: { defaults: { concurrency: \"serial\" } },\n");
         }

@@ -58,6 +58,7 @@ impl Workspace {
             files: files.iter().map(|(file, _)| shown(file)).collect(),
             model_calls: skeleton.model_calls as u64,
             tools: skeleton.tools,
+            differences: skeleton.differences,
         })
     }
 
