@@ -104,6 +104,7 @@ mod otlp_in_forms;
 mod otlp_in_http;
 mod otlp_in_odd;
 mod otlp_in_runnable;
+mod otlp_in_runnable_differences;
 mod otlp_in_window;
 mod ownership;
 mod packages;

@@ -3,7 +3,7 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { FakeHost } from './host/fake';
-import type { SuspensionRow } from './host/host';
+import type { Host, SuspensionRow } from './host/host';
 import { AppModel } from './model/app.svelte';
 import { Router } from './model/route.svelte';
 import type { SheetName } from './model/window.svelte';
@@ -276,3 +276,16 @@ test('agents run flows once a person has let them', async () => {
   await waitFor(() => expect(screen.queryByTestId('agents-allow')).toBeNull());
   expect(mayRun).toBe(true);
 });
+
+test.each([[[]], [['"chat": the script has the first choice']]])(
+  'a flow made of a trace lists how its run differs: %j',
+  async (differences) => {
+    const host: Host = new FakeHost(0, 5);
+    host.runnable = async (_, flow) => ({ flow, files: ['flows/w.ts'], modelCalls: 2, tools: [], differences });
+    await open('runnable', host as FakeHost);
+    await fireEvent.click(await screen.findByTestId('do-runnable'));
+    await screen.findByTestId('made-runnable');
+    const listed = screen.queryByTestId('runnable-differences')?.querySelectorAll('li') ?? [];
+    expect([...listed].map((one) => one.textContent)).toEqual(differences);
+  },
+);

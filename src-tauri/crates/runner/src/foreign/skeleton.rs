@@ -113,7 +113,7 @@ fn input(events: &[Event]) -> Option<String> {
     })
 }
 
-/// The calls that have ended, and how many others were for vectors.
+/// The calls that have ended, without those for vectors, and how many of these there are.
 fn calls(events: &[Event]) -> (Vec<Call>, usize) {
     let requests = Requests::of(events);
     let mut calls = Vec::new();
@@ -135,10 +135,10 @@ fn calls(events: &[Event]) -> (Vec<Call>, usize) {
             _ => {}
         }
     }
-    calls.retain(|call| !call.reply.is_null());
     let all = calls.len();
     calls.retain(|call| call.request["operation"] != EMBEDDINGS);
     let vectors = all - calls.len();
+    calls.retain(|call| !call.reply.is_null());
     (without_retried(calls), vectors)
 }
 
