@@ -2,8 +2,8 @@
 //!
 //! The flow asks each model again for what it was asked, with the tools that it used, and the script answers as it
 //! answered. So its run has the model inputs, outputs and final output of the trace, and from there the flow can be
-//! changed, resumed, forked and tried. Code that the trace does not show is left to its author. What a run cannot repeat
-//! is listed.
+//! changed, resumed, forked and tried. Code that the trace does not show is left to its author. What a run does not
+//! repeat is listed.
 
 mod differences;
 mod flow;
