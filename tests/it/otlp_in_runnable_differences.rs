@@ -180,11 +180,6 @@ fn choices_and_calls_for_vectors_that_are_left_out_are_said() {
     });
     let root = span(1, (1, 0), "job", (0, 100), &json!({}));
     let vectors = span(1, (2, 1), "embeddings e", (1, 10), &vectors);
-    let place = imported(&call(&[root.clone(), vectors.clone()]));
-    let refused = place.ask(&format!("runnable {} --as again", trace_id(1)));
-    assert_eq!(refused.code, Some(7), "{refused}");
-    assert!(refused.stderr.contains("only model calls for vectors (embeddings)"), "{refused}");
-
     let asked = span(1, (3, 1), "chat", (20, 30), &chat(&user, &[said("assistant", "a")]));
     let place = imported(&call(&[root, vectors, asked]));
     is_only(&made(&place, &trace_id(1), "completed"), "1 model call for vectors (embeddings): left out");
