@@ -46,11 +46,12 @@ impl Store {
 fn plan(connection: &Connection, request: &str) -> Result<Option<Replacement>, Error> {
     let sql = "SELECT n, unindexed_from FROM request WHERE id = ?1";
     let read = |row: crate::sql::Row<'_>| {
-        let (indexed, items, last, newest) = (Sums::default(), 0, 0, 0);
-        let (n, unindexed_from) = (row.get(0)?, row.get(1)?);
-        Ok(Replacement { n, last, unindexed_from, indexed, items, newest })
+        let (indexed, unindexed, items, last, newest) = (Sums::default(), Vec::new(), 0, 0, 0);
+        let plan = Replacement { n: row.get(0)?, last, indexed, unindexed, items, newest };
+        Ok((plan, row.get::<_, Option<i64>>(1)?))
     };
-    let Some(mut plan) = connection.prepare_cached(sql)?.query_row((request,), read).optional()? else {
+    let Some((mut plan, unindexed_from)) = connection.prepare_cached(sql)?.query_row((request,), read).optional()?
+    else {
         return Ok(None);
     };
     let mut statement =
@@ -62,8 +63,10 @@ fn plan(connection: &Connection, request: &str) -> Result<Option<Replacement>, E
         let sums = Sums::of_stored(kind.as_ref(), text.len());
         (plan.last, plan.newest) = (row.get(2)?, plan.newest.max(row.get(3)?));
         plan.items += sums.items;
-        if plan.unindexed_from.is_none_or(|from| (plan.last as i64) < from) {
+        if unindexed_from.is_none_or(|from| (plan.last as i64) < from) {
             plan.indexed += sums;
+        } else {
+            plan.unindexed.push((plan.last, sums));
         }
     }
     Ok(Some(plan))

@@ -19,9 +19,10 @@ pub struct Replacement {
     pub(crate) n: i64,
     /// The newest event.
     pub(crate) last: Seq,
-    pub(crate) unindexed_from: Option<i64>,
     /// What its indexed events add to the totals.
     pub(crate) indexed: Sums,
+    /// The events that were not indexed when it was read, and what each adds once it is.
+    pub(crate) unindexed: Vec<(Seq, Sums)>,
     /// How many items its events add to its session.
     pub(crate) items: i64,
     /// The highest id of an event of it.
@@ -55,9 +56,13 @@ fn detach(connection: &Connection, old: &Replacement, request: &str) -> Result<b
         .query_row((request,), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?)))
         .optional()?;
     let Some((n, unindexed_from, session, last)) = found else { return Ok(false) };
-    if (n, unindexed_from, last) != (old.n, old.unindexed_from, old.last) {
+    if (n, last) != (old.n, old.last) {
         return Ok(false);
     }
+    // The log may have been indexed since it was read: that is no change.
+    let mut indexed = old.indexed;
+    let is_indexed = |seq: Seq| unindexed_from.is_none_or(|from| (seq as i64) < from);
+    old.unindexed.iter().filter(|(seq, _)| is_indexed(*seq)).for_each(|(_, sums)| indexed += *sums);
     removal_queue::queue(connection, "request", n, Some(request))?;
     connection.prepare_cached("DELETE FROM request WHERE n = ?1")?.execute((n,))?;
     connection
@@ -79,7 +84,6 @@ fn detach(connection: &Connection, old: &Replacement, request: &str) -> Result<b
             )?
             .execute((session,))?;
     }
-    let indexed = old.indexed;
     connection
         .prepare_cached(
             "UPDATE total SET indexed_events = indexed_events - ?1, items = items - ?2,

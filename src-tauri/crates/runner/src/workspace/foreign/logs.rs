@@ -7,7 +7,6 @@
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use engine::log::Log;
 use store::Store;
 
 use super::portions::{Begin, Portions, measure};
@@ -159,8 +158,7 @@ impl ForeignLogs {
                 }
                 return Ok(());
             }
-            // Another process wrote it, or more of it was indexed since it was read: what is stored comes in. Or a
-            // person deleted it: what was in it stays away.
+            // Another process wrote it: what that knows comes in. Or a person deleted it: what was in it stays away.
             let mut newer = self.read(id)?;
             if let Some(known) = self.known.remove(&id) {
                 let is_deleted = known.log.is_some() && newer.log.is_none();

@@ -1,6 +1,7 @@
 //! Logs that another process writes meanwhile, and logs that cannot be read.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use engine::log::Lease;
 use serde_json::json;
 use store::{Options, Store};
 
@@ -40,7 +41,7 @@ fn write(logs: &mut ForeignLogs, spans: Vec<(TraceId, PackedSpan)>) {
 #[test]
 fn log_records_of_a_known_span_survive_another_writer() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(Store::open(&folder.path().join("logs.db"), Options::default()).unwrap());
+    let store = Arc::new(Store::open(folder.path().join("logs.db"), Options::default()).unwrap());
     let mut first = ForeignLogs::new(store.clone(), "first".to_owned());
     let mut second = ForeignLogs::new(store.clone(), "second".to_owned());
     write(&mut first, spans(1, 0, (1, 90)));
@@ -56,4 +57,20 @@ fn log_records_of_a_known_span_survive_another_writer() {
     assert!(log.contains("what was asked") && log.contains("and more"), "{log}");
     // Once more changes nothing.
     assert!(first.add(records(1, "what was asked")).changed.is_empty());
+}
+
+#[test]
+fn a_log_that_was_indexed_since_it_was_read_is_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = || Arc::new(Store::open(folder.path().join("logs.db"), Options::default()).unwrap());
+    let (writer, other) = (open(), open());
+    write(&mut ForeignLogs::new(writer.clone(), "first".to_owned()), spans(1, 0, (1, 90)));
+    let old = other.replacement(ID).unwrap().unwrap();
+    // A store that is closed indexes what it wrote.
+    drop(writer);
+    let (_, events) = other.log_of(ID).unwrap().unwrap();
+    let count = events.len();
+    let answer = other.replace(ID, &Lease::first("first"), events, old);
+    futures_executor::block_on(answer).unwrap().unwrap();
+    assert_eq!(other.stats().unwrap().events, count as u64);
 }

@@ -179,8 +179,12 @@ impl Pending {
 
     /// Adds spans of a call, which is counted once for them.
     fn add(&mut self, (call, spans): Arrived) {
+        let added = self.logs.add(spans);
+        self.added(call, added);
+    }
+
+    fn added(&mut self, call: i64, Added { changed, unread, faults }: Added) {
         let now = Instant::now();
-        let Added { changed, unread, faults } = self.logs.add(spans);
         faults.iter().for_each(|fault| tracing::warn!(%fault, "spans are not taken in yet; they stay stored"));
         let count = self.calls.entry(call).or_insert(1);
         *count += changed.len();
@@ -293,5 +297,38 @@ impl Pending {
             self.logs.forget(id);
             self.traces.remove(&id);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+    use serde_json::json;
+    use store::Options;
+
+    use super::*;
+    use crate::core::fault::Fault;
+    use crate::foreign::decode::json_spans;
+
+    #[test]
+    fn a_call_whose_log_cannot_be_read_stays_stored_until_it_is_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Arc::new(Store::open(folder.path().join("spans.db"), Options::default()).unwrap());
+        let id = "01".repeat(16);
+        let span = json!({ "traceId": id, "spanId": "0000000000000001", "name": "root", "startTimeUnixNano": "1",
+            "endTimeUnixNano": "2" });
+        let call = json!({ "resourceSpans": [{ "scopeSpans": [{ "spans": [span] }] }] }).to_string();
+        let n = store.receive("owner", call.clone().into_bytes()).unwrap();
+        let mut pending = Pending::new(store.clone(), "owner".to_owned(), Arc::default());
+        let unread = json_spans(call.as_bytes()).unwrap().packed();
+        // As after a read of the log that failed.
+        pending.calls.insert(n, 1);
+        let faults = vec![Fault::internal("the disk failed")];
+        pending.added(n, Added { changed: Vec::new(), unread, faults });
+        assert_eq!(store.received(0, 9).unwrap().len(), 1, "the call was answered, and is lost");
+        pending.finish_all();
+        assert!(store.received(0, 9).unwrap().is_empty());
+        assert!(store.log_of(&id).unwrap().is_some(), "it is written once the log can be read");
     }
 }
