@@ -261,9 +261,10 @@ fn commands_say_what_a_trace_lacks() {
     let says = |answer: Answer, words: &str| assert!(answer.to_string().contains(words), "{words}: {answer}");
     says(place.ask(&format!("state --request {request}")), "which has no state");
     let session = place.get("requests")[0]["sessionId"].as_str().expect("a session").to_owned();
-    for of in [format!("--request {request}"), format!("--session {session}"), "--user otlp".to_owned()] {
-        for answer in [place.ask(&format!("state {of}")), place.ask(&format!("state {of} --json"))] {
-            assert_eq!(answer.code, Some(7), "{of}: {answer}");
+    for [of, id] in [["--request", &*request], ["--session", &*session], ["--user", "otlp"]] {
+        for more in [&[][..], &["--json"]] {
+            let answer = place.run(&[&["state", of, id], more].concat());
+            assert_eq!((answer.code, &*answer.stdout), (Some(7), ""), "{of}: {answer}");
             says(answer, "which has no state");
         }
     }

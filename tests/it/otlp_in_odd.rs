@@ -265,7 +265,7 @@ fn names_that_come_twice_are_said_and_leave_as_they_are_kept() {
     assert_eq!(block["span"]["attributes"], json!({ "dup": 5, "list": { "x": 5 } }), "{block:#}");
     let said = block["logs"].to_string();
     assert!(said.contains("came more than once") && said.contains("dup") && said.contains("list/x"), "{said}");
-    place.get(&format!("export --otlp --request {} --out out.jsonl", trace_id(1)));
+    place.get(&format!("export --request {} --otlp out.jsonl", trace_id(1)));
     let out = std::fs::read_to_string(place.dir().join("out.jsonl")).expect("it is exported");
     assert!(!out.contains("doubleValue"), "{out}");
     assert_eq!(place.get("import out.jsonl")["imported"], false, "{out}");

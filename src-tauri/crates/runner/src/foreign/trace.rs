@@ -58,8 +58,8 @@ impl Trace {
     }
 
     /// Adds a span. One that is known changes nothing, unless what is known had not ended; one of the same id with
-    /// other content is another span. Log records are added to the span that they belong to, even if that is known. Returns whether the trace
-    /// has changed.
+    /// other content is another span. Log records are added to the span that they belong to, even if that is known.
+    /// Returns whether the trace has changed.
     pub(crate) fn add(&mut self, span: PackedSpan) -> bool {
         let is_changed = match self.places.get(&span.id).copied() {
             None => {
