@@ -258,7 +258,8 @@ fn names_that_come_twice_are_said_and_leave_as_they_are_kept() {
     };
     let mut one = root();
     one["attributes"] = twice("dup");
-    one["attributes"][2] = json!({ "key": "list", "value": { "kvlistValue": { "values": twice("x") } } });
+    let list = json!({ "key": "list", "value": { "kvlistValue": { "values": twice("x") } } });
+    one["attributes"].as_array_mut().expect("a list").push(list);
     let place = imported(&call(&[one]));
     let block = place.get(&format!("block {} root", trace_id(1)));
     assert_eq!(block["span"]["attributes"], json!({ "dup": 5, "list": { "x": 5 } }), "{block:#}");
