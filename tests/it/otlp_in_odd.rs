@@ -219,7 +219,7 @@ fn the_input_of_an_agent_is_what_was_asked_before_its_first_call() {
     let agent = json!({ "agent_name": "weather", "pydantic_ai.all_messages": all });
     let spans = [
         span(1, (1, 0), "invoke_agent weather", (0, 900), &agent),
-        span(1, (2, 1), "chat", (10, 100), &chat(&[question.clone()], &[said("assistant", "x")])),
+        span(1, (2, 1), "chat", (10, 100), &chat(std::slice::from_ref(&question), &[said("assistant", "x")])),
         span(
             1,
             (3, 1),
