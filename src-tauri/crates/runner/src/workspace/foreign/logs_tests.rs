@@ -41,7 +41,8 @@ fn write(logs: &mut ForeignLogs, spans: Vec<(TraceId, PackedSpan)>) {
 #[test]
 fn log_records_of_a_known_span_survive_another_writer() {
     let folder = tempfile::tempdir().unwrap();
-    let store = Arc::new(Store::open(folder.path().join("logs.db"), Options::default()).unwrap());
+    let store =
+        Arc::new(Store::open(folder.path().join("logs.db"), Options { create: true, ..Options::default() }).unwrap());
     let mut first = ForeignLogs::new(store.clone(), "first".to_owned());
     let mut second = ForeignLogs::new(store.clone(), "second".to_owned());
     write(&mut first, spans(1, 0, (1, 90)));
@@ -62,7 +63,9 @@ fn log_records_of_a_known_span_survive_another_writer() {
 #[test]
 fn a_log_that_was_indexed_since_it_was_read_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
-    let open = || Arc::new(Store::open(folder.path().join("logs.db"), Options::default()).unwrap());
+    let open = || {
+        Arc::new(Store::open(folder.path().join("logs.db"), Options { create: true, ..Options::default() }).unwrap())
+    };
     let (writer, other) = (open(), open());
     write(&mut ForeignLogs::new(writer.clone(), "first".to_owned()), spans(1, 0, (1, 90)));
     let old = other.replacement(ID).unwrap().unwrap();

@@ -314,7 +314,9 @@ mod tests {
     #[test]
     fn a_call_whose_log_cannot_be_read_stays_stored_until_it_is_written() {
         let folder = tempfile::tempdir().unwrap();
-        let store = Arc::new(Store::open(folder.path().join("spans.db"), Options::default()).unwrap());
+        let store = Arc::new(
+            Store::open(folder.path().join("spans.db"), Options { create: true, ..Options::default() }).unwrap(),
+        );
         let id = "01".repeat(16);
         let span = json!({ "traceId": id, "spanId": "0000000000000001", "name": "root", "startTimeUnixNano": "1",
             "endTimeUnixNano": "2" });
