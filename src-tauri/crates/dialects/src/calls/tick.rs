@@ -13,7 +13,7 @@ use super::messages::kind;
 use super::order::Order;
 use super::plan::{Checked, Plan, check, instance_of, ready};
 use super::problem::{Kind, feedback, problem};
-use super::references::{Expression, refuses};
+use super::references::{self, Expression, Reference, refuses};
 use super::{blocks, confirm, json_schema, number, results, tools};
 use engine::context::Context;
 use engine::driver::BlockRole;
@@ -373,26 +373,26 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Returns whether a Call reads a place that another could have written, and wrote an alternative of it instead.
+    /// Returns whether a reference of a Call finds nothing because another one could have written a place of it, and wrote
+    /// an alternative instead.
     fn reads_alternative(&self, at: usize, checked: &Checked) -> bool {
         let context = self.context_of(at);
         let own = checked.instance.as_deref();
-        checked.reads().any(|read| {
-            read.look_up(&context, own).is_none()
-                && self.order.waits_for(at).any(|before| {
-                    let Some(writer) = &self.checked[before] else { return false };
-                    let chose = matches!(&writer.output, Some(Expression::First(all)) if all.len() > 1);
-                    chose
-                        && matches!(self.ended.get(&before), Some(End::Done(_) | End::Skipped))
-                        && writer.writes().iter().any(|place| place.overlaps(read))
-                })
-                || self.order.waits_for(at).any(|before| {
-                    matches!(self.ended.get(&before), Some(End::Skipped))
-                        && self.checked[before]
-                            .as_ref()
-                            .is_some_and(|writer| writer.writes().iter().any(|place| place.overlaps(read)))
-                        && read.look_up(&context, own).is_none()
-                })
+        let is_left = |read: &Reference| {
+            self.order.waits_for(at).any(|before| {
+                let Some(writer) = &self.checked[before] else { return false };
+                let is_open = match self.ended.get(&before) {
+                    Some(End::Done(_)) => writer.output.as_ref().is_some_and(|output| !output.is_certain()),
+                    Some(End::Skipped) => true,
+                    _ => false,
+                };
+                is_open && writer.writes().iter().any(|place| place.overlaps(read))
+            })
+        };
+        checked.references.iter().any(|found| {
+            let all = found.expression.references();
+            references::value_of(&found.expression, &context, own).is_err()
+                && all.iter().any(|read| read.look_up(&context, own).is_none() && is_left(read))
         })
     }
 }
