@@ -87,3 +87,46 @@ fn the_state_of_calls_is_seen_and_edited() {
     assert_eq!((&state["error"], &state["more"]["deep"]), (&json!(1), &json!(2)), "{state}");
     refused(&self::place(), "--at root/tick[0]/request --set state.error=1", &["fork at one, --at root/tick[0]"]);
 }
+
+#[test]
+fn what_is_written_for_an_instance_is_seen_and_has_its_writer() {
+    let flow = r#"
+import { defineFlow } from "@flow-state-dev/core";
+import { Activity, Agent, Tool } from "acts";
+const reserved = { _instance: { type: "string" }, _outputPath: { const: "†state.draft" } };
+Tool.register("draft", { properties: { text: {}, ...reserved } });
+Activity.register("draft", ({ text }) => text);
+const agent = Agent({ name: "desk", model: "m", context: () => [
+  { type: "data", kind: "ticket", data: { n: 1 }, _instance: "T1" },
+  { type: "data", kind: "ticket", data: { n: 2 }, _instance: "T2" },
+  { type: "tool", tool: "draft" },
+] });
+export default defineFlow({ kind: "desk", actions: { go: { block: agent } } });
+"#;
+    let draft = |instance: &str, text: &str| json!({ "_tool": "draft", "text": text, "_instance": instance });
+    let solution = |calls: Value, output: Value| json!({ "structuredOutput": { "calls": calls, "output": output } });
+    let replies = json!({ "generators": { "desk": [
+        solution(json!([draft("T2", "two")]), Value::Null),
+        solution(json!([draft("T1", "one"), { "_tool": "draft", "text": "all" }]), Value::Null),
+        solution(json!([]), json!("done")),
+    ] } });
+    let place = Place::new().file("flows/desk.ts", flow).file("flows/desk.mock.json", &replies.to_string());
+    assert_eq!(place.get("run desk go --user ada --request r --input {} --mock")["output"], "done");
+    let state = place.get("state --request r");
+    assert_eq!(state["callState"], json!({ "draft": "all" }), "{state}");
+    assert_eq!(state["callInstances"], json!({ "T1": { "draft": "one" }, "T2": { "draft": "two" } }), "{state}");
+    let history = place.get("history r --path state.draft");
+    let rows: Vec<Value> = history
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|row| json!([row["by"], row["instance"], row["old"], row["new"]]))
+        .collect();
+    let row = |tick: u32, instance: Value, new: &str| json!([format!("root/tick[{tick}]"), instance, null, new]);
+    let expected = [row(0, json!("T2"), "two"), row(1, Value::Null, "all"), row(1, json!("T1"), "one")];
+    assert_eq!(rows, expected, "{history}");
+    let text = place.run(&["history", "r", "--path", "state.draft"]).stdout;
+    assert!(text.contains("root/tick[0] for T2") && !text.contains("root/tick[1] for T2"), "{text}");
+    let text = place.run(&["state", "--request", "r"]).stdout;
+    assert!(text.contains("state (of the calls, for T1)"), "{text}");
+}

@@ -13,10 +13,11 @@ pub(crate) fn writes(writes: &[WriteRow]) -> String {
     let rows: Vec<_> = writes
         .iter()
         .map(|write| {
+            let by = write.by.as_deref().unwrap_or_else(|| no_block(write));
             vec![
                 write.seq.to_string(),
                 local_instant(write.at),
-                write.by.clone().unwrap_or_else(|| no_block(write).to_owned()),
+                write.instance.as_ref().map_or_else(|| by.to_owned(), |instance| format!("{by} for {instance}")),
                 write.operation.clone(),
                 format!("{} → {}", value(&write.old), value(&write.new)),
             ]

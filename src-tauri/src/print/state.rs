@@ -71,6 +71,9 @@ pub(crate) fn state(state: &StateView) -> String {
     if let Some(value) = &state.call_state {
         let _ = writeln!(text, "state (of the calls)\n{}", indented(&value.0));
     }
+    for (instance, value) in &state.call_instances {
+        let _ = writeln!(text, "state (of the calls, for {instance})\n{}", indented(&value.0));
+    }
     for (resource, value) in &state.resources {
         let _ = writeln!(text, "{resource} (version {})\n{}", version(resource), indented(&value.0));
         if let Some(content) = state.contents.get(resource) {

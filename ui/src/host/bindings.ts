@@ -3006,8 +3006,10 @@ export type StateView = {
 	flowState?: Json | null,
 	/**  Of a request of an agent: its turns and its tool queue. */
 	agent?: AgentView | null,
-	/**  Of a request of an agent with Calls: the state that they wrote, which is part of their context. */
+	/**  Of a request of an agent with Calls: the state that they wrote for all, which is part of their context. */
 	callState?: Json | null,
+	/**  By instance, what they wrote for it alone. */
+	callInstances?: { [key in string]: Json },
 	/**  What a client sees of all that, by scope and name, where the flow shows it anything. */
 	clientData?: Json | null,
 	/**  Why a projection of the flow failed. */
@@ -3974,6 +3976,8 @@ export type WriteRow = {
 	committed: number,
 	/**  The path of the block that wrote it; null for the request itself, and for an edit. */
 	by: string | null,
+	/**  Of the state of Calls: the instance that it was written for; absent if for all. */
+	instance?: string | null,
 	/**  `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`; `edit` if a fork was begun with it. */
 	operation: string,
 	/**  The value before; null where there was none. */

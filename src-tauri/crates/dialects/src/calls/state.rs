@@ -1,14 +1,23 @@
 //! The state that Calls write, for people who look at it or edit it: it is part of the context, not of any scope.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
-use super::messages::merged;
+use super::messages::{instance, merged};
 use super::references::{Reference, message_with};
 use engine::error::FlowError;
 
-/// Returns the state that a context holds for all Calls; `None` if it has none.
-pub fn of_context<'c>(context: impl Iterator<Item = &'c Value> + Clone) -> Option<Value> {
-    merged(context.filter(|message| message.get("_instance").is_none()), "state")
+/// Returns the state that a context holds: by instance what is there for it alone, and under `None` what is there for
+/// all.
+pub fn of_context<'c>(context: impl Iterator<Item = &'c Value>) -> BTreeMap<Option<String>, Value> {
+    let mut messages: BTreeMap<Option<&str>, Vec<&Value>> = BTreeMap::new();
+    for message in context {
+        messages.entry(instance(message)).or_default().push(message);
+    }
+    let state =
+        |(of, those): (Option<&str>, Vec<&Value>)| Some((of.map(str::to_owned), merged(those.into_iter(), "state")?));
+    messages.into_iter().filter_map(state).collect()
 }
 
 /// Returns the message that gives a place of the state a value, like `state.error` or `state.list[0]`.

@@ -15,6 +15,9 @@ pub struct WriteRow {
     pub committed: u64,
     /// The path of the block that wrote it; null for the request itself, and for an edit.
     pub by: Option<String>,
+    /// Of the state of Calls: the instance that it was written for; absent if for all.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instance: Option<String>,
     /// `patch`, `set`, `increment`, `push`, `delete_key` or `atomic`; `edit` if a fork was begun with it.
     pub operation: String,
     /// The value before; null where there was none.

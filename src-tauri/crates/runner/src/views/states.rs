@@ -44,9 +44,12 @@ pub struct StateView {
     /// Of a request of an agent: its turns and its tool queue.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub agent: Option<AgentView>,
-    /// Of a request of an agent with Calls: the state that they wrote, which is part of their context.
+    /// Of a request of an agent with Calls: the state that they wrote for all, which is part of their context.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub call_state: Option<Json>,
+    /// By instance, what they wrote for it alone.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub call_instances: BTreeMap<String, Json>,
     /// What a client sees of all that, by scope and name, where the flow shows it anything.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub client_data: Option<Json>,

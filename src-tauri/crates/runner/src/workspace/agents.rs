@@ -22,7 +22,11 @@ impl Workspace {
     /// Adds the `FlowState` and the agent's turns to the states of an instant, if the request belongs to an agent.
     pub(super) fn add_agent(&self, view: &mut StateView, request: &str, seq: u64) -> Result<(), Fault> {
         let Some(root) = execution(view) else {
-            view.call_state = self.state_of_calls(request, seq)?;
+            if let Some(mut state) = self.state_of_calls(request, seq)? {
+                let of_all = state.remove(&None).unwrap_or_else(|| Value::Object(Map::new()));
+                view.call_state = Some(Json(of_all));
+                view.call_instances = state.into_iter().filter_map(|(of, own)| Some((of?, Json(own)))).collect();
+            }
             return Ok(());
         };
         let row = self.request(request)?;

@@ -103,6 +103,7 @@ impl Workspace {
                 seq: write.event.seq,
                 committed: write.committed,
                 by: write.event.path.as_ref().map(ToString::to_string),
+                instance: None,
                 operation: operation.name().to_owned(),
                 old: write.old.map(Json),
                 new: write.new.map(Json),

@@ -1,6 +1,8 @@
 //! The state that an agent's Calls write: it is part of the context that the ticks hand on, so it is read from their
 //! inputs and outputs. Only the ticks of the agent itself count: a delegate has a context of its own.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use dialects::calls::state_of;
 use engine::event::{Event, EventKind, Outcome, Seq};
 use engine::state::State;
@@ -13,6 +15,9 @@ use super::super::Workspace;
 use crate::core::fault::Fault;
 use crate::views::{Json, WriteRow};
 
+/// By instance, and for all under `None`.
+type CallState = BTreeMap<Option<String>, Value>;
+
 /// One tick.
 struct Tick {
     path: String,
@@ -22,9 +27,9 @@ struct Tick {
 }
 
 impl Tick {
-    fn state(&self, seq: Seq) -> Value {
+    fn state(&self, seq: Seq) -> CallState {
         let added = self.ended.iter().filter(|(ended, ..)| *ended <= seq).flat_map(|(.., added)| added);
-        state_of(self.context.iter().chain(added)).unwrap_or_else(|| Value::Object(serde_json::Map::new()))
+        state_of(self.context.iter().chain(added))
     }
 }
 
@@ -62,7 +67,7 @@ fn ticks(events: &[Event]) -> Vec<Tick> {
 
 impl Workspace {
     /// The state that Calls have written as of an event; `None` if the request is not one of an agent with Calls.
-    pub(in crate::workspace) fn state_of_calls(&self, request: &str, seq: Seq) -> Result<Option<Json>, Fault> {
+    pub(in crate::workspace) fn state_of_calls(&self, request: &str, seq: Seq) -> Result<Option<CallState>, Fault> {
         // A request of another kind is known by one look.
         let path = Some("root/tick[0]".to_owned());
         let query = EventQuery { to: Some(seq), path, limit: Some(1), ..EventQuery::default() };
@@ -71,7 +76,7 @@ impl Workspace {
         }
         let query = EventQuery { to: Some(seq), ..EventQuery::default() };
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
-        Ok(ticks(&events).last().map(|tick| Json(tick.state(seq))))
+        Ok(ticks(&events).last().map(|tick| tick.state(seq)))
     }
 
     /// The ticks that changed a place of the state of Calls, `state.error`; `None` for any other address.
@@ -91,24 +96,29 @@ impl Workspace {
             "" => Place::default(),
             rest => Place::parse(rest).map_err(|what| Fault::invalid(format!("--path {address:?}: {what}")))?,
         };
-        let find = |state: Value| match state {
-            Value::Object(fields) => place.find(&State::from(fields)),
+        let find = |state: Option<Value>| match state {
+            Some(Value::Object(fields)) => place.find(&State::from(fields)),
             _ => None,
         };
         let mut rows = Vec::new();
         for tick in &ticks {
             let Some((seq, at, _)) = tick.ended else { continue };
-            let (old, new) = (find(tick.state(0)), find(tick.state(seq)));
-            if old != new {
-                rows.push(WriteRow {
-                    seq,
-                    committed: seq,
-                    by: Some(tick.path.clone()),
-                    operation: "patch".to_owned(),
-                    old: old.map(Json),
-                    new: new.map(Json),
-                    at,
-                });
+            let (mut before, mut after) = (tick.state(0), tick.state(seq));
+            let instances: BTreeSet<Option<String>> = before.keys().chain(after.keys()).cloned().collect();
+            for instance in instances {
+                let (old, new) = (find(before.remove(&instance)), find(after.remove(&instance)));
+                if old != new {
+                    rows.push(WriteRow {
+                        seq,
+                        committed: seq,
+                        by: Some(tick.path.clone()),
+                        instance,
+                        operation: "patch".to_owned(),
+                        old: old.map(Json),
+                        new: new.map(Json),
+                        at,
+                    });
+                }
             }
         }
         Ok(Some(rows))

@@ -58,6 +58,7 @@ pub(super) fn scopes(mut state: StateView) -> (StateView, Vec<(ScopeName, Value)
     }
     // The inputs of ticks show it in the window.
     state.call_state = None;
+    state.call_instances.clear();
     (state, found)
 }
 

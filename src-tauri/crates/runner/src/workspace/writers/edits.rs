@@ -41,6 +41,7 @@ impl StateEdit {
             seq: self.event.seq,
             committed: self.committed,
             by: None,
+            instance: None,
             operation: WriteRow::EDIT.to_owned(),
             old: old.map(Json),
             new: new.map(Json),
