@@ -85,6 +85,20 @@ fn the_state_of_calls_is_seen_and_edited() {
     let fork = forked(&place, "--at root/tick[0] --set state.error=1 --set state.more.deep=2");
     let state = place.get(&format!("state --request {fork}"))["callState"].clone();
     assert_eq!((&state["error"], &state["more"]["deep"]), (&json!(1), &json!(2)), "{state}");
+    // No tick wrote what the fork was begun with; the tick's own write is before it.
+    let first = place.get(&format!("show {fork}"))["request"]["forkedFrom"]["seq"].as_u64().map(|seq| seq + 1);
+    let edit = json!([null, "edit", failure, 1]);
+    for (address, expected) in [
+        ("state.error", vec![json!(["root/tick[0]", "patch", null, failure]), edit]),
+        ("state.more.deep", vec![json!([null, "edit", null, 2])]),
+    ] {
+        let history = place.get(&format!("history {fork} --path {address}"));
+        let rows: Vec<&Value> = history.as_array().into_iter().flatten().collect();
+        let shown: Vec<Value> =
+            rows.iter().map(|row| json!([row["by"], row["operation"], row["old"], row["new"]])).collect();
+        assert_eq!(shown, expected, "{history}");
+        assert_eq!(rows.last().and_then(|row| row["committed"].as_u64()), first, "{history}");
+    }
     refused(&self::place(), "--at root/tick[0]/request --set state.error=1", &["fork at one, --at root/tick[0]"]);
 }
 

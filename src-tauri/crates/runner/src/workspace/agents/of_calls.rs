@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use dialects::calls::state_of;
-use engine::event::{Event, EventKind, Outcome, Seq};
+use engine::event::{Event, EventKind, Outcome, Recorded, Seq};
 use engine::state::State;
 use engine::views::Events;
 use engine::views::place::Place;
@@ -22,14 +22,27 @@ type CallState = BTreeMap<Option<String>, Value>;
 struct Tick {
     path: String,
     context: Vec<Value>,
-    /// Its end and the messages that it added, if it has ended.
-    ended: Option<(Seq, i64, Vec<Value>)>,
+    /// What it added when it ended, and then what forks made of that, oldest first.
+    added: Vec<Added>,
+}
+
+/// The messages that a tick added to its context.
+struct Added {
+    seq: Seq,
+    at: i64,
+    messages: Vec<Value>,
+    /// Whether a fork gave them: the tick did not run for them.
+    is_edit: bool,
 }
 
 impl Tick {
     fn state(&self, seq: Seq) -> CallState {
-        let added = self.ended.iter().filter(|(ended, ..)| *ended <= seq).flat_map(|(.., added)| added);
-        state_of(self.context.iter().chain(added))
+        let newest = self.added.iter().rev().find(|added| added.seq <= seq);
+        state_of(self.context.iter().chain(newest.iter().flat_map(|added| &added.messages)))
+    }
+
+    fn is_edited(&self) -> bool {
+        self.added.last().is_some_and(|added| added.is_edit)
     }
 }
 
@@ -44,19 +57,31 @@ fn ticks(events: &[Event]) -> Vec<Tick> {
         if !segment.starts_with("tick[") || around.as_deref().is_some_and(|around| around != parent) {
             continue;
         }
+        let known = ticks.iter_mut().rev().find(|tick| tick.path == path);
+        let is_edited = known.as_ref().is_some_and(|tick| tick.is_edited());
+        let added = |output: &Recorded, is_edit: bool| {
+            let messages = lookup.value(output).and_then(|output| output.get("messages")?.as_array()).cloned();
+            Added { seq: event.seq, at: event.at, messages: messages.unwrap_or_default(), is_edit }
+        };
         match &event.kind {
+            // What was edited is only handed on.
+            EventKind::BlockStarted { .. } | EventKind::BlockFinished { .. } if is_edited => {}
             EventKind::BlockStarted { input, .. } => {
                 let Some(context) = lookup.value(input).and_then(|input| input.get("context")?.as_array()) else {
                     continue;
                 };
                 around = Some(parent.to_owned());
                 ticks.retain(|known| known.path != path);
-                ticks.push(Tick { path: path.to_owned(), context: context.clone(), ended: None });
+                ticks.push(Tick { path: path.to_owned(), context: context.clone(), added: Vec::new() });
             }
             EventKind::BlockFinished { outcome: Outcome::Completed, output: Some(output), .. } => {
-                let added = lookup.value(output).and_then(|output| output.get("messages")?.as_array()).cloned();
-                if let Some(tick) = ticks.iter_mut().rev().find(|tick| tick.path == path) {
-                    tick.ended = Some((event.seq, event.at, added.unwrap_or_default()));
+                if let Some(tick) = known {
+                    tick.added = vec![added(output, false)];
+                }
+            }
+            EventKind::OutputEdited { output } => {
+                if let Some(tick) = known {
+                    tick.added.push(added(output, true));
                 }
             }
             _ => {}
@@ -96,31 +121,49 @@ impl Workspace {
             "" => Place::default(),
             rest => Place::parse(rest).map_err(|what| Fault::invalid(format!("--path {address:?}: {what}")))?,
         };
-        let find = |state: Option<Value>| match state {
-            Some(Value::Object(fields)) => place.find(&State::from(fields)),
+        let find = |state: Option<&Value>| match state {
+            Some(Value::Object(fields)) => place.find(&State::from(fields.clone())),
             _ => None,
         };
+        let begun = self.forks_begun(request)?;
         let mut rows = Vec::new();
         for tick in &ticks {
-            let Some((seq, at, _)) = tick.ended else { continue };
-            let (mut before, mut after) = (tick.state(0), tick.state(seq));
-            let instances: BTreeSet<Option<String>> = before.keys().chain(after.keys()).cloned().collect();
-            for instance in instances {
-                let (old, new) = (find(before.remove(&instance)), find(after.remove(&instance)));
-                if old != new {
+            let mut before = tick.state(0);
+            for added in &tick.added {
+                let after = tick.state(added.seq);
+                let begun = begun.iter().copied().filter(|begun| *begun <= added.seq).max();
+                let instances: BTreeSet<&Option<String>> = before.keys().chain(after.keys()).collect();
+                for instance in instances {
+                    let (old, new) = (find(before.get(instance)), find(after.get(instance)));
+                    if old == new {
+                        continue;
+                    }
                     rows.push(WriteRow {
-                        seq,
-                        committed: seq,
-                        by: Some(tick.path.clone()),
-                        instance,
-                        operation: "patch".to_owned(),
+                        seq: added.seq,
+                        committed: begun.filter(|_| added.is_edit).unwrap_or(added.seq),
+                        by: (!added.is_edit).then(|| tick.path.clone()),
+                        instance: instance.clone(),
+                        operation: if added.is_edit { WriteRow::EDIT } else { "patch" }.to_owned(),
                         old: old.map(Json),
                         new: new.map(Json),
-                        at,
+                        at: added.at,
                     });
                 }
+                before = after;
             }
         }
         Ok(Some(rows))
+    }
+
+    /// The first own event of a fork, and of each fork that it comes from whose own events it keeps.
+    fn forks_begun(&self, request: &str) -> Result<Vec<Seq>, Fault> {
+        let (mut begun, mut until) = (Vec::new(), Seq::MAX);
+        let mut from = self.request(request)?.forked_from;
+        while let Some(fork) = from {
+            begun.extend(Some(fork.first_own()).filter(|first| *first <= until));
+            until = until.min(fork.seq);
+            from = self.store.request(&fork.request_id).map_err(Fault::internal)?.and_then(|row| row.forked_from);
+        }
+        Ok(begun)
     }
 }
