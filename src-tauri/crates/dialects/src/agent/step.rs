@@ -58,9 +58,14 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
     let told = match told {
         Ok(told) => told,
         Err(Blocked(reason)) => {
-            messages::create(flow, of, step.row(&id, "completed", reason.as_str().into()), OnFailure::Log).await?;
-            items.finish(&reason.as_str().into(), &Value::Null, &[]);
-            return Ok(Said { message_id: id, text: reason, is_blocked: true, ..Said::default() });
+            let row = step.row(&id, "completed", reason.into());
+            let row = messages::create(flow, of, row, OnFailure::Log).await?;
+            // Hooks may have changed what is said.
+            let text = row["content"].as_str().unwrap_or_default().to_owned();
+            if !text.is_empty() {
+                items.finish(&text.as_str().into(), &Value::Null, &[]);
+            }
+            return Ok(Said { message_id: id, text, is_blocked: true, ..Said::default() });
         }
     };
     messages::create(flow, of, step.row(&id, "pending", Value::Null), OnFailure::Log).await?;
