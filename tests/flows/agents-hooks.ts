@@ -27,6 +27,8 @@ defineHook("before_create_message", (flow, message) => {
   note(flow, `before_create ${message.role}`);
   if (message.content === "refused") throw new Error("no such message");
   if (message.content === "not allowed" && asked(flow, "politely")) return { ...message, content: "I may not." };
+  if (message.content === "your turn") flow.currentSide = "b";
+  if (message.content === "stop") flow.stopped = true;
   if (message.role === "user") return { ...message, content: `${message.content}!` };
 });
 defineHook("before_create_message", (_flow, message) =>

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tests::bench::Place;
 use tests::forking::forked;
+use tests::pattern::assert_matches;
 
 const AGENT: &str = r#"
 import { defineAgent, definePrompt, defineTool } from "@standardagents/builder";
@@ -102,6 +103,25 @@ fn a_field_that_nothing_reads_is_refused() {
     let fork = forked(&place, &format!("{at} --set context.n=9"));
     let state = place.get(&format!("state --request {fork}"));
     assert_eq!(state["flowState"]["context"]["n"], 9, "{state}");
+}
+
+/// A fork that gives the turn to a person, or that stops, ends where it leaves, and says why.
+#[test]
+fn a_fork_that_ends_the_execution_says_why() {
+    let place = place();
+    for (set, reason, awaits) in
+        [("currentSide=\"b\"", "awaiting_human", true), ("stopped=true", "stopped_by_code", false)]
+    {
+        for (at, turns) in [("root/message", 0), ("root/turn[0]:a", 1)] {
+            let fork = forked(&place, &format!("--at {at} --set {set}"));
+            let output = place.get(&format!("show {fork}"))["output"].clone();
+            let expected = json!({
+                "turnCount": turns, "stopped": true, "stoppedBy": "a", "stopReason": reason, "awaitingHuman": awaits,
+                "…": 0,
+            });
+            assert_matches(&format!("{at} {set}"), &output, &expected);
+        }
+    }
 }
 
 #[test]

@@ -67,7 +67,7 @@ async fn conversation(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data) -> 
     let said = child(blocks::message(of), path.clone(), input.clone()).await?;
     let flow = FlowState::root(cx)?;
     take_edited(&flow, &path, &said.data).await?;
-    while !flow.is_stopped() {
+    while !stopping::is_over(&flow, of).await? {
         let side = flow.side();
         let turns = flow.turns();
         let path = join(&cx.frame.path, &format!("turn[{turns}]:{}", side.as_str()));

@@ -134,7 +134,9 @@ pub(super) async fn before_turn(flow: &FlowState, agent: &Agent, side: Side) -> 
     let exchanges = ["a", "b"].map(|side| session[side].as_u64().unwrap_or_default()).into_iter().min();
     let settings = agent.side(side);
     let limit = agent.sides.iter().filter_map(|side| side.max_turns).map(u64::from).fold(MAX_TURNS, u64::max);
-    Ok(if flow.turns() >= limit {
+    Ok(if flow.is_stopped() {
+        Some(Stopped::by(side, Reason::StoppedByCode))
+    } else if flow.turns() >= limit {
         Some(Stopped::by(side, Reason::MaxTotalSteps))
     } else if agent.max_session_turns.is_some_and(|most| exchanges.unwrap_or_default() >= u64::from(most)) {
         Some(Stopped::by(side, Reason::MaxSessionTurns))
@@ -145,6 +147,24 @@ pub(super) async fn before_turn(flow: &FlowState, agent: &Agent, side: Side) -> 
     } else {
         None
     })
+}
+
+/// Returns whether no turn follows. The message and each turn write why themselves; what a fork wrote into the state
+/// that they left is looked at here.
+pub(super) async fn is_over(flow: &FlowState, of: &AgentDefinitions) -> Result<bool, FlowError> {
+    let side = flow.side();
+    let stopped = if flow.is_stopped() {
+        if flow.get("stopReason").is_string() {
+            return Ok(true);
+        }
+        Stopped::by(side, Reason::StoppedByCode)
+    } else if flow.agent(of)?.side(side).is_human() {
+        Stopped::by(side.other(), Reason::AwaitingHuman)
+    } else {
+        return Ok(false);
+    };
+    stop(flow, &stopped).await?;
+    Ok(true)
 }
 
 /// Writes that the execution stopped. Who a tool or a hook named stays.
