@@ -10,9 +10,10 @@ use serde_json::{Value, json};
 use super::hooks::OnFailure;
 use super::messages;
 use super::state::FlowState;
+use engine::callable::SchemaRef;
 use engine::context::EmitOptions;
 use engine::error::FlowError;
-use engine::flow::{AgentDefinitions, Side};
+use engine::flow::{Agent, AgentDefinitions, Side};
 use engine::operation::Operation;
 
 /// The field of the session's state that keeps who has the thread.
@@ -33,6 +34,12 @@ pub(super) fn holder(flow: &FlowState, of: &AgentDefinitions) -> String {
         }
         None => of.main.clone(),
     }
+}
+
+/// Returns what an agent's arguments are checked by, if anything: they are those of the prompt that speaks first.
+pub(super) fn schema_of<'a>(of: &'a AgentDefinitions, agent: &Agent) -> Option<&'a SchemaRef> {
+    let prompt = agent.sides.iter().find_map(|side| of.prompts.get(side.prompt.as_deref()?))?;
+    prompt.required_schema.as_ref()
 }
 
 /// Gives the conversation to another agent of the file; the thread stays. What the call has for the new agent as a

@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use super::hooks::{OnFailure, chain, ends_run};
 use super::step::{NO_ANSWER, Step};
 use super::tool_result::ToolResult;
-use super::{blocks, messages};
+use super::{blocks, handoff, messages};
 use engine::driver::BlockRole;
+use engine::driver::parse_by_schema;
 use engine::driver::run_block_as;
 use engine::driver::{begin_tool_call, edited_tool_call, end_tool_call};
 use engine::error::FlowError;
@@ -197,6 +198,11 @@ impl Running<'_> {
             let ended = run_block_as(run, block, parent, path, input, BlockRole::Tool(Default::default())).await?;
             return Ok(ToolResult::of_returned(ended.data.to_json()));
         }
+        let schema = of.agents.get(name).and_then(|agent| handoff::schema_of(of, agent));
+        let args = match schema {
+            Some(schema) => parse_by_schema(schema, StepValue::new(args.into()), name, "input")?.data.to_json(),
+            None => args,
+        };
         let settings = self.allowed.iter().find(|tool| tool.name == name);
         let property = settings.and_then(|tool| tool.init_user_message_property.as_deref());
         let message = property.map_or(Value::Null, |property| args[property].clone());

@@ -7,6 +7,7 @@ use std::rc::Rc;
 
 use serde_json::{Value, json};
 
+use super::handoff;
 use super::history::{self, Blocked};
 use super::hooks::OnFailure;
 use super::messages;
@@ -176,9 +177,7 @@ fn offer(of: &AgentDefinitions, tool: &PromptTool) -> Option<ToolOffer> {
         (prompt.tool_description.clone(), schema.map_or_else(nothing, |schema| schema.describe()))
     } else {
         let agent = of.agents.get(&tool.name)?;
-        // Its arguments are those of the prompt that speaks first.
-        let prompt = agent.sides.iter().find_map(|side| of.prompts.get(side.prompt.as_deref()?));
-        let schema = prompt.and_then(|prompt| prompt.required_schema.as_ref());
+        let schema = handoff::schema_of(of, agent);
         (agent.tool_description.clone(), schema.map_or_else(nothing, |schema| schema.describe()))
     };
     Some(ToolOffer { name: tool_alias(&tool.name), description, parameters })
