@@ -373,7 +373,7 @@ impl<'a> Calls<'a> {
         }
     }
 
-    /// Returns whether a reference of a Call finds nothing because another one could have written a place of it, and wrote
+    /// Returns whether a reference of a Call finds nothing because another Call could have written its place, and wrote
     /// an alternative instead.
     fn reads_alternative(&self, at: usize, checked: &Checked) -> bool {
         let context = self.context_of(at);

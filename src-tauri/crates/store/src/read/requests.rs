@@ -23,7 +23,7 @@ pub struct RequestQuery {
     /// Only of this session.
     pub session: Option<String>,
     /// Only with this recorded status. Whether a process still runs a request is not known here: `Interrupted`, which
-    /// is never recorded, selects all requests that have not ended.
+    /// is recorded only if the storage failed while the process lived, selects all requests that have not ended.
     pub status: Option<RequestStatus>,
     /// Only of this flow.
     pub flow: Option<String>,

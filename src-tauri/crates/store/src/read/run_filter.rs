@@ -204,7 +204,8 @@ impl RunFilter {
                 let gone = serde_json::to_string(&self.gone).unwrap_or_default();
                 match status {
                     RequestStatus::Interrupted => {
-                        format!("r.id IN (SELECT value FROM json_each({}))", bind(gone.into()))
+                        let gone = bind(gone.into());
+                        format!("(r.status = 'interrupted' OR r.id IN (SELECT value FROM json_each({gone})))")
                     }
                     RequestStatus::Queued | RequestStatus::InProgress => {
                         let status = bind(status.as_str().to_owned().into());

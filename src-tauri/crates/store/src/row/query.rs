@@ -31,7 +31,9 @@ impl Filter {
     /// Adds a condition on the status of the request with the alias `r`.
     pub(crate) fn and_status(&mut self, status: Option<RequestStatus>) {
         match status {
-            Some(RequestStatus::Interrupted) => self.clauses.push("r.status IN ('queued', 'in_progress')".to_owned()),
+            Some(RequestStatus::Interrupted) => {
+                self.clauses.push("r.status IN ('queued', 'in_progress', 'interrupted')".to_owned());
+            }
             other => self.and("r.status = ?", other.map(|status| status.as_str().to_owned())),
         }
     }

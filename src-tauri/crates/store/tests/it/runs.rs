@@ -3,6 +3,7 @@
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, RequestStatus};
+use engine::log::AppendMode;
 use rusqlite::Connection;
 use serde_json::{Value, json};
 use store::{
@@ -270,6 +271,17 @@ fn requests_whose_process_is_gone_are_interrupted() {
     };
     assert_eq!(find(RequestStatus::InProgress), ["runs"]);
     assert_eq!(find(RequestStatus::Interrupted), ["gone"]);
+    // The storage failed while the process lived, so that the end is recorded.
+    let mut left = Request::begin_in(&bed.store, "left", "three");
+    let end = EventKind::RequestStatus { status: RequestStatus::Interrupted };
+    left.append(vec![end], AppendMode::Committed).unwrap();
+    let mut interrupted = find(RequestStatus::Interrupted);
+    interrupted.sort();
+    assert_eq!(interrupted, ["gone", "left"]);
+    let query = RequestQuery { status: Some(RequestStatus::Interrupted), ..RequestQuery::default() };
+    let mut listed: Vec<String> = bed.requests(&query).unwrap().into_iter().map(|row| row.id).collect();
+    listed.sort();
+    assert_eq!(listed, ["gone", "left", "runs"]);
     let mut unfinished: Vec<String> = bed.unfinished_runs().unwrap().into_iter().map(|(id, _)| id).collect();
     unfinished.sort();
     assert_eq!(unfinished, ["gone", "runs"]);
