@@ -66,7 +66,7 @@ pub(super) async fn begin(cx: &Context, of: &Rc<AgentDefinitions>, input: &Data)
     if agent.side(side.other()).is_human() {
         stopping::count_session_turn(&flow, side.other()).await?;
     }
-    // Hooks of the message may have said who speaks, or that nobody does.
+    // Hooks of the message may have changed `currentSide` or `stopped`.
     if let Some(stopped) = stopping::before_turn(&flow, agent, flow.side()).await? {
         stopping::stop(&flow, &stopped).await?;
     }

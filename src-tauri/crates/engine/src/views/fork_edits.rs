@@ -1,4 +1,4 @@
-//! View: the edits of a fork, and what stands in their place.
+//! View: the edits of a fork, and the values of its origin that they replace.
 //!
 //! The one rule for which events are edits, and which values of a request come from a fork's edit and from no block
 //! (SEMANTICS §10.6). All code that shows, compares or replays a fork uses it.

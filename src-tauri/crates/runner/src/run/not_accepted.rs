@@ -1,14 +1,14 @@
-//! Why a request was not accepted: whoever has an answer to a question of it gives it to the job that runs it.
+//! Why a request was not started or resumed. If another job took it up, an answer to its question is given to that job.
 
 use crate::core::fault::Fault;
 
-/// A request that does not begin or go on.
+/// The reason why a request was not started or resumed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum NotAccepted {
-    /// Another job goes on with the request, since before its log was read or after.
+    /// Another job took up the request.
     #[error(transparent)]
     TakenUp(Fault),
-    /// Anything else, which another try would meet again.
+    /// Any other reason. Trying again would fail in the same way.
     #[error(transparent)]
     Other(Fault),
 }

@@ -64,7 +64,7 @@ pub(super) fn differences(loops: &[Loop], tools: &BTreeMap<String, Tool>, vector
         }
         let mut lost = BTreeSet::new();
         if let Some(Value::Object(schema)) = tool.parameters() {
-            add_changed(schema, &of_tool(tool.parameters(), &tool.given()).told, &mut lost);
+            add_changed(schema, &of_tool(tool.parameters(), &tool.given()).sent, &mut lost);
         }
         if !lost.is_empty() {
             changed.push(name.as_str());

@@ -1,4 +1,4 @@
-//! JSON Schemas of tools as code of zod, and what models are told of it.
+//! Translates the JSON Schema of a tool to zod code, and predicts the JSON Schema that the engine sends for that code.
 
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -14,8 +14,8 @@ const MAX_DEPTH: usize = 12;
 pub(super) struct Zod {
     /// Its code.
     pub(super) code: String,
-    /// What models are told of it, as JSON Schema: an object.
-    pub(super) told: Map<String, Value>,
+    /// The JSON Schema that models get for it.
+    pub(super) sent: Map<String, Value>,
     /// Whether a field with it may be left out.
     takes_nothing: bool,
 }
@@ -34,31 +34,31 @@ fn zod(schema: &Value, given: &[&Value], depth: usize) -> Zod {
     let mut made = if depth > MAX_DEPTH { any() } else { of_type(schema, given, depth) };
     if let Some(words) = schema["description"].as_str().filter(|words| depth > 1 && !words.is_empty()) {
         let _ = write!(made.code, ".describe({})", literal(&words.into()));
-        made.told.insert("description".to_owned(), words.into());
+        made.sent.insert("description".to_owned(), words.into());
     }
     made
 }
 
 fn any() -> Zod {
-    Zod { code: "z.any()".to_owned(), told: Map::new(), takes_nothing: true }
+    Zod { code: "z.any()".to_owned(), sent: Map::new(), takes_nothing: true }
 }
 
-fn plain(code: impl Into<String>, told: Value) -> Zod {
-    let told = match told {
+fn plain(code: impl Into<String>, sent: Value) -> Zod {
+    let sent = match sent {
         Value::Object(fields) => fields,
         _ => Map::new(),
     };
-    Zod { code: code.into(), told, takes_nothing: false }
+    Zod { code: code.into(), sent, takes_nothing: false }
 }
 
 fn of_type(schema: &Value, given: &[&Value], depth: usize) -> Zod {
     if let Some((inner, given)) = nullable(schema, given) {
         let inner = zod(&inner, &given, depth + 1);
-        let told = json!({ "anyOf": [inner.told, { "type": "null" }] });
-        let mut made = Zod { takes_nothing: inner.takes_nothing, ..plain(inner.code + ".nullable()", told) };
+        let sent = json!({ "anyOf": [inner.sent, { "type": "null" }] });
+        let mut made = Zod { takes_nothing: inner.takes_nothing, ..plain(inner.code + ".nullable()", sent) };
         // zod gives the description of the inner schema to the outer one.
-        let words = inner.told.get("description").cloned();
-        made.told.extend(words.map(|words| ("description".to_owned(), words)));
+        let words = inner.sent.get("description").cloned();
+        made.sent.extend(words.map(|words| ("description".to_owned(), words)));
         return made;
     }
     if let Some(values) = schema["enum"].as_array() {
@@ -81,7 +81,7 @@ fn of_type(schema: &Value, given: &[&Value], depth: usize) -> Zod {
         Some("array") if given.iter().all(|value| value.is_array()) => {
             let items: Vec<&Value> = given.iter().filter_map(|value| value.as_array()).flatten().collect();
             let items = zod(&schema["items"], &items, depth + 1);
-            plain(format!("z.array({})", items.code), json!({ "type": "array", "items": items.told }))
+            plain(format!("z.array({})", items.code), json!({ "type": "array", "items": items.sent }))
         }
         Some("object") if given.iter().all(|value| value.is_object()) => object(schema, given, depth),
         _ => any(),
@@ -91,7 +91,7 @@ fn of_type(schema: &Value, given: &[&Value], depth: usize) -> Zod {
 fn object(schema: &Value, given: &[&Value], depth: usize) -> Zod {
     let indent = "  ".repeat(depth);
     let mut fields = String::new();
-    let (mut told, mut required) = (Map::new(), Vec::new());
+    let (mut sent, mut required) = (Map::new(), Vec::new());
     let properties = schema["properties"].as_object();
     for (name, of_field) in properties.into_iter().flatten() {
         let values: Vec<&Value> = given.iter().filter_map(|value| value.get(name)).collect();
@@ -103,16 +103,16 @@ fn object(schema: &Value, given: &[&Value], depth: usize) -> Zod {
         if is_required && !field.takes_nothing {
             required.push(name.as_str());
         }
-        told.insert(name.clone(), field.told.into());
+        sent.insert(name.clone(), field.sent.into());
     }
     let is_known = |name: &String| properties.is_some_and(|known| known.contains_key(name));
     let are_known = given.iter().filter_map(|value| value.as_object()).all(|fields| fields.keys().all(is_known));
     let rest = if schema["additionalProperties"] == false && are_known { "" } else { ".passthrough()" };
     let end = if fields.is_empty() { String::new() } else { format!("\n{indent}") };
-    let told = json!({ "type": "object", "properties": told });
-    let mut made = plain(format!("z.object({{{fields}{end}}}){rest}"), told);
+    let sent = json!({ "type": "object", "properties": sent });
+    let mut made = plain(format!("z.object({{{fields}{end}}}){rest}"), sent);
     if !required.is_empty() {
-        made.told.insert("required".to_owned(), json!(required));
+        made.sent.insert("required".to_owned(), json!(required));
     }
     made
 }
@@ -137,11 +137,11 @@ fn one_line(values: &[Value]) -> String {
     format!("[{}]", values.iter().map(literal).collect::<Vec<_>>().join(", "))
 }
 
-/// Adds the keywords of JSON Schema that the schema of a trace and what models are told of it do not have alike.
-pub(super) fn add_changed(schema: &Map<String, Value>, told: &Map<String, Value>, changed: &mut BTreeSet<String>) {
-    changed.extend(told.keys().filter(|name| !schema.contains_key(*name)).cloned());
+/// Adds the keywords that differ between the schema of the trace and the one that models get in a run.
+pub(super) fn add_changed(schema: &Map<String, Value>, sent: &Map<String, Value>, changed: &mut BTreeSet<String>) {
+    changed.extend(sent.keys().filter(|name| !schema.contains_key(*name)).cloned());
     for (name, before) in schema {
-        let after = told.get(name);
+        let after = sent.get(name);
         let pairs: Option<Vec<(&Value, &Value)>> = match (name.as_str(), before, after) {
             ("properties", Value::Object(before), Some(Value::Object(after))) => {
                 before.iter().map(|(name, one)| Some((one, after.get(name)?))).collect()
@@ -154,11 +154,11 @@ pub(super) fn add_changed(schema: &Map<String, Value>, told: &Map<String, Value>
         };
         let is_same = match pairs {
             Some(pairs) => pairs.into_iter().all(|pair| match pair {
-                (Value::Object(one), Value::Object(told)) => {
-                    add_changed(one, told, changed);
+                (Value::Object(one), Value::Object(sent)) => {
+                    add_changed(one, sent, changed);
                     true
                 }
-                (one, told) => one == told,
+                (one, sent) => one == sent,
             }),
             None if name == "required" => names(Some(before)) == names(after),
             None => after == Some(before),
@@ -181,7 +181,7 @@ mod tests {
     fn changed(schema: &Value) -> Vec<String> {
         let mut changed = BTreeSet::new();
         let fields = schema.as_object().expect("an object");
-        add_changed(fields, &of_tool(Some(schema), &[]).told, &mut changed);
+        add_changed(fields, &of_tool(Some(schema), &[]).sent, &mut changed);
         changed.into_iter().collect()
     }
 

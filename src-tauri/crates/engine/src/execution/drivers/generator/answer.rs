@@ -35,7 +35,7 @@ pub(super) fn check_null(cx: &Context) -> Option<Data> {
     }
 }
 
-/// What `repairOutput` is told of the run of its generator.
+/// The facts about a generator's run that `repairOutput` gets in its `state`.
 pub(super) struct ToRepair<'a> {
     pub(super) input: &'a Data,
     /// The model that was asked.

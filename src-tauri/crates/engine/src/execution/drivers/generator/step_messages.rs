@@ -20,29 +20,29 @@ pub(super) struct StepMessages {
 }
 
 /// The outcome of a tool call.
-pub(super) enum Came {
+pub(super) enum ToolOutcome {
     Answer(Answered),
-    /// The message of an error that the model is told.
+    /// The model gets the message of the error as the result.
     Failure(String),
 }
 
 impl StepMessages {
     /// Returns the messages that follow a step. `settled` are the calls that ran here, in their order.
-    pub(super) fn after(reply: &ModelReply, settled: Vec<(&ToolCall, Came)>) -> StepMessages {
+    pub(super) fn after(reply: &ModelReply, settled: Vec<(&ToolCall, ToolOutcome)>) -> StepMessages {
         let asked = message("assistant", calls_of(reply));
         let mut own = reply.response_messages.clone();
         if own.is_empty() {
             own.push(asked.for_author());
         }
         let mut recorded = vec![asked];
-        for (call, came) in settled {
-            let (output, own_output) = match came {
-                Came::Failure(message) => (json!({ "type": "error-text", "value": message }), None),
-                Came::Answer(Answered { for_model: Some(Value::String(text)), .. }) => {
+        for (call, outcome) in settled {
+            let (output, own_output) = match outcome {
+                ToolOutcome::Failure(message) => (json!({ "type": "error-text", "value": message }), None),
+                ToolOutcome::Answer(Answered { for_model: Some(Value::String(text)), .. }) => {
                     let own = json!({ "type": "content", "value": [{ "type": "text", "text": text }] });
                     (output_for_model(text.into()), Some(own))
                 }
-                Came::Answer(Answered { for_model, output, .. }) => {
+                ToolOutcome::Answer(Answered { for_model, output, .. }) => {
                     (output_for_model(for_model.unwrap_or(output)), None)
                 }
             };

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 
-use super::step_messages::{Came, StepMessages};
+use super::step_messages::{StepMessages, ToolOutcome};
 use super::stream_items::{fields, identity};
 use super::tool_tries::run_with_retries;
 use super::{cached_call, denied};
@@ -135,12 +135,12 @@ pub(super) async fn run_calls(
     }
     let mut settled = Vec::new();
     for ((_, call), result) in wanted().zip(results) {
-        let came = match result {
-            Ok(answered) => Came::Answer(answered),
+        let outcome = match result {
+            Ok(answered) => ToolOutcome::Answer(answered),
             Err(error) if ends_generator(&error) => return Err(error),
-            Err(error) => Came::Failure(error.message),
+            Err(error) => ToolOutcome::Failure(error.message),
         };
-        settled.push((call, came));
+        settled.push((call, outcome));
     }
     Ok(StepMessages::after(reply, settled))
 }
