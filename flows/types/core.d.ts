@@ -1,8 +1,7 @@
 /**
  * The module `@flow-state-dev/core`, as the engine provides it to every flow without an installation.
  *
- * Older and newer spellings of the same thing stand side by side, so that a flow written against any age of the API
- * type-checks as it stands.
+ * It has the older and the newer names of each thing, so that flows for any version of the API type-check unchanged.
  */
 
 export * from "./actions.js";

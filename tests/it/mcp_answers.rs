@@ -1,5 +1,5 @@
-//! What every answer of `flowglass mcp` keeps to: its budget, the schema of the calls it proposes, arguments that all
-//! have an effect, and secrets that are named if they cannot be hidden.
+//! Rules for every answer of `flowglass mcp`: it keeps to its budget, proposes valid calls, refuses arguments without
+//! effect, and names secrets that it cannot hide.
 
 use serde_json::{Value, json};
 use tests::agent::Agent;
@@ -90,7 +90,7 @@ fn every_tool_keeps_to_its_budget_and_proposes_calls_that_its_schema_takes() {
     let printed = agent.get("print", json!({ "at": at, "expressions": many, "request": "r1", "limit": 400 }));
     assert!(printed.text.contains("more expressions from \""), "{}", printed.text);
     assert!(printed.structured["rows"][0]["leftOut"].as_u64().is_some_and(|left| left > 0), "{}", printed.structured);
-    // What an event says is looked at by its number, as a text.
+    // The number of an event is proposed as a string.
     let found = agent.get("find", json!({ "text": "vvv" }));
     assert!(found.structured["next"][0]["arguments"]["at"].is_string(), "{}", found.structured);
 }
@@ -106,7 +106,7 @@ fn answers_name_secrets_that_cannot_be_hidden() {
     }
     let read = agent.request("resources/read", json!({ "uri": "flowglass://request/r1/output" }));
     assert!(read.to_string().contains("Not hidden: TOKEN is not set here"), "{read}");
-    // A placeholder that a client left as it is, is no value.
+    // A placeholder that a client did not expand is not a value.
     let mut unexpanded = Agent::start_in(place.dir(), &[("TOKEN", "${TOKEN}")]);
     assert!(unexpanded.get("find", json!({})).text.contains("TOKEN is not set here"));
     let config = place.run(&["mcp", "--print-config"]).stdout;
@@ -157,9 +157,9 @@ fn arguments_without_effect_are_refused() {
     }
 }
 
-/// A plan is refused where the act is, and an error names the argument of the tool.
+/// A plan is refused whenever the action would be, and the error names the argument of the tool.
 #[test]
-fn a_plan_is_refused_as_the_act_is() {
+fn a_plan_is_refused_if_the_action_would_be() {
     let place = recorded();
     let pay = |user: &str, session: Value| {
         json!({ "do": "run", "flow": "main", "action": "pay", "user": user, "session": session,
@@ -187,7 +187,7 @@ fn a_plan_is_refused_as_the_act_is() {
     assert!(nowhere.starts_with("argument `flow`: "), "{nowhere}");
     let text = agent.refused("why", json!({ "request": "good", "at": "root", "text": "nowhere at all" }));
     assert!(text.contains("`find` looks in all requests") && !text.contains("`search`"), "{text}");
-    // Where nobody trusts the folder, a plan does not promise what would be refused.
+    // If no person trusts the folder, a plan does not promise an action that would be refused.
     let mut careful = Agent::start(place.dir(), &[]);
     let told = careful.get("run", pay("ada", Value::Null));
     assert!(told.text.contains("does it once a person trusts the folder"), "{}", told.text);
@@ -212,7 +212,7 @@ fn an_answer_says_which_of_several_open_questions_it_is_for() {
     let tools = listed["result"]["tools"].as_array().expect("tools");
     let run = tools.iter().find(|tool| tool["name"] == "run").expect("run");
     assert_eq!(run["inputSchema"]["properties"]["suspension"]["type"], "string", "{run:#}");
-    // What waits is shown with its id, in the text as well.
+    // Each open question is shown with its id, also in the text.
     let looked = agent.get("look", json!({ "request": "r" }));
     let rows = looked.structured["rows"].as_array().expect("rows");
     let id_of = |path: &str| {
@@ -245,12 +245,12 @@ fn an_answer_says_which_of_several_open_questions_it_is_for() {
     assert!(first.text.contains(" is suspended.") && first.text.contains(&size), "{}", first.text);
     let again = agent.refused("run", answer(json!({ "suspension": color, "confirm": true })));
     assert!(again.starts_with("argument `suspension`, `answer` or `data`: ") && again.contains("already"), "{again}");
-    // The only one that is left needs no name.
+    // The only remaining question need not be named.
     let last = agent.get("run", answer(json!({ "confirm": true })));
     assert!(last.text.contains("output {\"size\":7,\"color\":7}"), "{}", last.text);
 }
 
-/// What is shown for a secret is longer than a short secret.
+/// The placeholder of a secret is longer than a short secret.
 #[test]
 fn an_answer_full_of_short_secrets_keeps_to_its_budget() {
     let flow = r#"

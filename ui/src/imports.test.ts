@@ -1,11 +1,11 @@
-// Who may import whom, as a table. A layer that could reach up or sideways would sooner or later do so.
+// The table of allowed imports between layers, and other rules for files.
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { expect, test } from 'vitest';
 
 const SRC = resolve(import.meta.dirname);
 
-/** A layer may import itself and what stands in its row. `types` are layers of which only types may be imported. */
+/** A layer may import itself and the layers in its row. `types` are layers of which only types may be imported. */
 const TABLE: Record<string, { values: string[]; types?: string[] }> = {
   base: { values: [] },
   place: { values: [] },
@@ -19,10 +19,10 @@ const TABLE: Record<string, { values: string[]; types?: string[] }> = {
 
 /** Tauri is named by the generated bindings and by the one host that uses them. */
 const TAURI = ['host/bindings.ts', 'host/tauri.ts'];
-/** Written by a generator, so its length and its quotes are not ours. */
+/** Written by a generator, so the rules of length do not apply to it. */
 const GENERATED = 'host/bindings.ts';
 const LONGEST = { svelte: 250, ts: 250 };
-/** Prettier breaks lines at 120 columns; what it cannot break, a text or a list of classes, may be so long. */
+/** Prettier breaks lines at 120 columns; a string or a list of classes that it cannot break may be this long. */
 const WIDEST = 160;
 const DRAWERS = /(^|\/)(utils?|helpers?|common|misc|lib|shared)(\.|\/|$)/;
 
@@ -71,7 +71,7 @@ test('every import goes down the table', () => {
   expect(wrong).toEqual([]);
 });
 
-test('the table is used: a planted import up would be seen', () => {
+test('the check detects a forbidden import', () => {
   expect(layerOf('features/run/RunForm.svelte')).toBe('features');
   expect(layerOf('App.svelte')).toBe('frame');
   expect(TABLE.widgets?.values).not.toContain('model');
@@ -83,7 +83,7 @@ test('only the host names Tauri', () => {
   expect(naming.sort()).toEqual(TAURI);
 });
 
-test('no markup from content, and no file that is a drawer', () => {
+test('no markup from content, and no files for miscellaneous code', () => {
   const markup = files.filter(
     (file) => file.endsWith('.svelte') && /\{@html/.test(readFileSync(join(SRC, file), 'utf8')),
   );

@@ -6,7 +6,7 @@ use tauri::{AppHandle, DragDropEvent, WindowEvent};
 
 use super::{DesktopEvent, tell};
 
-/// Tells the page of the first file of a drop: one question is asked at a time.
+/// Notifies the page of the first file of a drop only, because it asks one question at a time.
 pub(crate) fn hear(app: &AppHandle, event: &WindowEvent) {
     if let WindowEvent::DragDrop(DragDropEvent::Drop { paths, .. }) = event
         && let Some(event) = first_file(paths)
@@ -24,7 +24,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_of_several_files_is_told() {
+    fn only_the_first_dropped_file_is_reported() {
         let paths = ["/a b/one.jsonl", "/two.jsonl"].map(PathBuf::from);
         assert_eq!(first_file(&paths), Some(DesktopEvent::Dropped { file: "/a b/one.jsonl".to_owned() }));
         assert_eq!(first_file(&[]), None);

@@ -4,7 +4,7 @@ import { RowFilter } from './row-filter.svelte';
 
 const three: Filtered = { rows: 5, matches: 3 };
 
-test('of two texts the newer one counts, whichever is answered first', async () => {
+test('the newer of two filters wins, whichever answer arrives first', async () => {
   const filter = new RowFilter();
   let answer: (filtered: Filtered) => void = () => {};
   const older = filter.show('a', () => new Promise((resolve) => (answer = resolve)));
@@ -14,7 +14,7 @@ test('of two texts the newer one counts, whichever is answered first', async () 
   expect(filter).toMatchObject({ text: 'ab', matches: 3 });
 });
 
-test('a view that was opened with an older text is filtered by the newer one', async () => {
+test('a view that was opened with an older filter gets the newer one', async () => {
   const filter = new RowFilter();
   filter.begin('a');
   await filter.show('ab', () => Promise.resolve(null));
@@ -24,7 +24,7 @@ test('a view that was opened with an older text is filtered by the newer one', a
   expect(filter).toMatchObject({ text: 'ab', matches: 1 });
 });
 
-test('a text that is refused when a view is opened filters nothing', () => {
+test('an invalid filter of an opened view filters nothing', () => {
   const filter = new RowFilter();
   filter.begin('status:lost');
   filter.opened('status:lost', { kind: 'invalid', message: 'unknown' } as never);

@@ -5,7 +5,7 @@ use engine::log::AppendError;
 use crate::Subject;
 use crate::writing::*;
 
-/// Also after that request has ended. A refused request leaves no rows, and its id stays free.
+/// The session keeps its user after that request has ended. A refused request leaves no rows, and its id stays free.
 pub fn a_session_belongs_to_its_first_user<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

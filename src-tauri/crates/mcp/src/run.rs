@@ -1,7 +1,6 @@
-//! `run`: the one tool that acts. Without `confirm` it tells what would happen; with it, a person must trust the
-//! folder.
+//! `run`: the only tool that acts. Without `confirm` it says what would happen; to act, a person must trust the folder.
 //!
-//! `verify` and `replay` write nothing and ask nothing outside, so they need neither.
+//! `verify` and `replay` write nothing and make no outside calls, so they need neither.
 
 mod asked;
 mod begin;
@@ -22,11 +21,11 @@ use asked::Asked;
 
 /// How long a call waits for the end of a request: clients give up after a minute.
 const WAIT: Duration = Duration::from_secs(45);
-/// How often it looks whether the client has cancelled.
+/// How often it checks whether the client has cancelled.
 const LOOK: Duration = Duration::from_millis(100);
-/// How much of an output is shown.
+/// How many bytes of an output are shown.
 const SHOWN: usize = 1_000;
-/// What is missing where no person trusts the folder.
+/// The condition for acting in a folder that no person trusts.
 const UNTRUSTED: &str = "a person trusts the folder: start the server with `flowglass mcp --trust`, or let agents run \
     flows in the window (Coding agents)";
 
@@ -43,7 +42,7 @@ pub(crate) fn run(door: &Door, arguments: Arguments, page: Page) -> Result<Answe
 /// The argument that a refused resume is about.
 fn argument_of_resume(asked: &Asked, status: RequestStatus) -> &'static str {
     match &asked.answer {
-        // One that runs takes answers, too.
+        // A running request accepts answers, too.
         _ if !Workspace::can_resume(status) && status != RequestStatus::InProgress => "request",
         Some(_) if asked.suspension.is_some() => "suspension`, `answer` or `data",
         Some(_) => "answer` or `data",
@@ -52,7 +51,7 @@ fn argument_of_resume(asked: &Asked, status: RequestStatus) -> &'static str {
     }
 }
 
-/// Tells what would happen, and runs nothing.
+/// Says what would happen, and runs nothing.
 fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
     let mut confirm = if door.workspace.is_trusted_by_person() {
         "Nothing has run; the same call with confirm: true does it.".to_owned()
@@ -91,7 +90,7 @@ fn plan(door: &Door, asked: &Asked) -> Result<Answer, Refused> {
             let (models, given) = (asked.models()?, asked.resolution()?.unwrap_or_default());
             match door.workspace.plan_resume(&id, &models, Some(given)) {
                 Ok(plan) => plan,
-                // The plan is the same whatever is answered.
+                // The plan does not depend on the answer.
                 Err(fault) if asked.answer.is_none() && known.status == RequestStatus::Suspended => {
                     confirm = format!("Nothing has run: {}, and confirm: true", Refused::from(fault).0);
                     door.workspace.plan_resume(&id, &models, None).map_err(on("request"))?
@@ -161,8 +160,8 @@ fn planned((what, id): (&str, &str), plan: &PlanRow, is_whole: bool, confirm: &s
 }
 
 fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
-    // One rule for every door: the settings of a client or a command name the folder, and a repository can bring both
-    // along, so only a person's trust counts.
+    // Only a person's trust counts, because a repository can contain both the settings of a client and the command that
+    // names the folder.
     if !door.workspace.is_trusted_by_person() {
         return Err(Refused(format!("argument `confirm`: run acts once {UNTRUSTED}")));
     }
@@ -217,7 +216,7 @@ fn act(door: &Door, asked: &Asked, page: Page) -> Result<Answer, Refused> {
     }
 }
 
-/// Begins what goes on from a recorded request.
+/// Starts a run that continues from a recorded request.
 fn begin_again(
     door: &Door,
     asked: &Asked,
@@ -247,12 +246,12 @@ fn begin_again(
     }
 }
 
-/// Waits for the end of a request, but not for long; a client that cancels aborts it.
+/// Waits for the end of a request, up to `WAIT`; a client that cancels aborts it.
 fn ended(door: &Door, mut running: Running, since: Clock, page: Page) -> Result<Answer, Refused> {
     let id = running.request_id.clone();
     let _unfinished = door.begun.add(&id);
     let ended = loop {
-        // A call that was cancelled while it waited for its turn has begun nothing that goes on.
+        // A call that was cancelled before its turn must leave nothing running.
         if (door.is_cancelled)() {
             door.workspace.abort(&id)?;
         }

@@ -5,9 +5,9 @@ use std::io::{BufRead, Read, Write};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The longest message that is read.
+/// The maximum size of a message.
 const MAX_BYTES: u64 = 16 << 20;
-/// The longest line of a header.
+/// The maximum length of a header line.
 const MAX_HEADER: u64 = 8 << 10;
 
 /// A request of the editor.
@@ -57,13 +57,13 @@ struct Message<'m> {
 #[derive(Debug)]
 pub(super) enum Incoming {
     Request(Request),
-    /// Something that is no request, and why.
+    /// Input that is not a request, and why.
     Garbage(String),
     /// The stream has ended.
     End,
 }
 
-/// Reads the next message. What is no message is skipped up to the next header.
+/// Reads the next message. Other input is skipped up to the next header.
 pub(super) fn read(input: &mut impl BufRead) -> std::io::Result<Incoming> {
     let mut length: Option<u64> = None;
     loop {
@@ -96,7 +96,7 @@ pub(super) fn read(input: &mut impl BufRead) -> std::io::Result<Incoming> {
 
 fn body(input: &mut impl BufRead, length: u64) -> std::io::Result<Incoming> {
     if length > MAX_BYTES {
-        // What follows is taken for headers until one is right.
+        // The body is then read as headers until a valid one is found.
         return Ok(Incoming::Garbage(format!("a message of {length} bytes is too long; {MAX_BYTES} is the most")));
     }
     let mut bytes = Vec::new();

@@ -1,5 +1,5 @@
-// A model call as a person reads it: its messages as texts with where each came from, tools, and a request that can be
-// sent again by hand. Content comes from flows and models, so it is only ever handed on as text.
+// A model call in a readable form: its messages as texts with their sources, its tools, and a curl command that sends
+// it again. Content comes from flows and models, so it is only passed on as text.
 import { isRecord, preview } from '../../base/json';
 import type { MessageSource, ModelCallRow } from '../../host/host';
 
@@ -8,7 +8,7 @@ export type Message = {
   text: string;
   source: MessageSource | null;
   value: unknown;
-  /** Where in the value its text is whole, as a JSON pointer; null if it is made of several parts. */
+  /** The JSON pointer of the whole text in the value; null if the text is made of several parts. */
   textAt: string | null;
 };
 
@@ -25,14 +25,14 @@ export function messagesOf(call: ModelCallRow): Message[] {
   }));
 }
 
-/** Most providers take a text as a list of one part. */
+/** Most providers write a text as a list of one part. */
 function textPlace(content: unknown): string | null {
   if (typeof content === 'string') return '';
   const [part, ...others] = Array.isArray(content) ? content : [];
   return others.length === 0 && isRecord(part) && typeof part.text === 'string' ? '/0/text' : null;
 }
 
-/** Parts that are no text show what they are: a call with its arguments, a result with what it holds. */
+/** Parts that are not text are described: a call with its arguments, a result with its value. */
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   const parts = records(content).map((part) => {
@@ -70,7 +70,7 @@ export function sourceWords(source: MessageSource | null, block: string, own: st
   }
 }
 
-/** The reply as far as it came, also while it still comes. */
+/** The reply, or the part of it that has been streamed so far. */
 export function replyOf(call: ModelCallRow): { text: string; reasoning: string; structured: unknown } {
   const reply = isRecord(call.result) ? call.result : {};
   const streamed = (reasoning: boolean) =>
@@ -100,10 +100,10 @@ function providerOf(model: string): Provider {
   return openAi('https://api.openai.com/v1/chat/completions', 'OPENAI_API_KEY');
 }
 
-/** One argument of a shell, whatever is in it. */
+/** Any text as one argument of a shell command. */
 const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
-/** The call for a shell. The key is a variable of the environment: none is known here, and none is written. */
+/** The call as a shell command. The API key is an environment variable, so that no key is written. */
 export function curlOf(call: ModelCallRow): string {
   const { url, header, isAnthropic } = providerOf(call.model);
   const request = requestOf(call);

@@ -1,7 +1,7 @@
-//! One Call: a person's approval, if it needs one, and then whoever makes its result.
+//! One Call: a person's approval, if it needs one, and then the Activity or delegate that makes its result.
 //!
-//! Its input is its plan, so what it sees has been decided and recorded before. An Activity gets copies of the Call and
-//! of the scoped data, and no `ctx`; a delegate gets its own context and then the scoped one.
+//! Its input is its plan, so the data that it sees was decided and recorded before. An Activity gets copies of the Call
+//! and of the scoped data, and no `ctx`; a delegate gets its own context and then the scoped one.
 
 use std::rc::Rc;
 
@@ -49,14 +49,14 @@ impl Refused {
     }
 }
 
-/// Asks a person, and returns the plan that was agreed to. An edited Call is checked and scoped anew; if it would see
-/// something else than was shown, it is asked again, so that what runs is what was shown.
+/// Asks a person, and returns the approved plan. An edited Call is checked and scoped again; if it would then see other
+/// data than was shown, the person is asked again, so that only a plan that was shown runs.
 async fn approved(cx: &Context, of: &Rc<CallAgent>, mut plan: Value) -> Result<Value, FlowError> {
     loop {
         let tool = plan["call"]["_tool"].as_str().unwrap_or_default().to_owned();
         let mut data = json!({ "call": plan["call"], "scoped": plan["scoped"], "role": plan["role"] });
         if let Some(delegate) = plan["delegate"].as_str() {
-            // All of it where it is a request of its own, so that whoever agrees has read what the model will read.
+            // All messages if it is a request of its own, so that the person has read what the model will read.
             data["messages"] = if plan["activity"].is_string() {
                 plan["messages"].clone()
             } else {
@@ -118,8 +118,8 @@ fn edited(answer: &Resolved) -> Result<Value, FlowError> {
     }
 }
 
-/// An edited Call that cannot run is no answer: the question stays, and the person is told, as with any answer that
-/// does not fit. Only what a model wrote is the model's to correct.
+/// The error of an edited Call that cannot run. As for any invalid answer, the person is told and the question stays
+/// open. The model is asked to correct only Calls that it wrote itself.
 fn refused_answer(answer: &Resolved, error: &FlowError) -> FlowError {
     let text = format!("the answer to suspension {} is no call that can run: {}", answer.id, error.message);
     FlowError {
@@ -146,9 +146,9 @@ fn planned_anew(of: &CallAgent, plan: &Value, edited: Value) -> Result<Value, Fl
     Ok(next)
 }
 
-/// Returns the plan of a Call with other arguments, checked and scoped as those that its model wrote. `tick` is the
-/// recorded input of the Call's tick. Reserved properties (`_outputPath`, `_scopes`, …) stay, unless the arguments have
-/// them.
+/// Returns the plan of a Call with other arguments, checked and scoped like arguments that its model wrote. `tick` is
+/// the recorded input of the Call's tick. Reserved properties (`_outputPath`, `_scopes`, …) stay unless the arguments
+/// replace them.
 pub fn plan_with_arguments(
     of: &CallAgent,
     plan: &Value,
@@ -199,7 +199,7 @@ async fn execute(cx: &Context, of: &Rc<CallAgent>, plan: &Value) -> Result<StepV
     child(blocks::delegate(of, &delegate), format!("delegate:{}", encode(&delegate)), input).await
 }
 
-/// Returns the context of a delegate: its own, what is scoped to the Call, and the Call's parameters.
+/// Returns the context of a delegate: its own, the context scoped to the Call, and the Call's parameters.
 fn context_of(of: &CallAgent, delegate: &str, plan: &Value) -> Result<Vec<Value>, FlowError> {
     let mut context = match of.registered.delegates.get(delegate) {
         Some(own) => own.context.clone(),

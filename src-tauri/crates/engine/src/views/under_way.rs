@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use crate::model::event::{Event, EventKind, Outcome};
 
-/// The blocks that have begun and not ended, by path, each with its newest execution. One that waits for an answer has
-/// not ended.
+/// Returns the newest attempt of each block that has begun and not ended, by path. A suspended block has not ended.
 pub fn under_way(events: &[Event]) -> HashMap<&Arc<str>, u32> {
     let mut open: HashMap<&Arc<str>, u32> = HashMap::new();
     for event in events {

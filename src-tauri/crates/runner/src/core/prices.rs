@@ -1,6 +1,6 @@
-//! What models cost: `prices` of `flowglass.json`, and what a call comes to.
+//! What models cost: `prices` of `flowglass.json`, and the cost of a call.
 //!
-//! A cost is computed when it is shown and never stored: prices change, and what was recorded are tokens.
+//! A cost is computed when it is shown and never stored, because prices change. The log records tokens.
 
 use std::collections::BTreeMap;
 
@@ -13,29 +13,29 @@ use store::TRILLIONTHS;
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Price {
     input: f64,
-    /// For what the provider had in its cache; as `input` where nothing is said.
+    /// For tokens in the provider's cache (default `input`).
     #[serde(default)]
     cached_input: Option<f64>,
     output: f64,
 }
 
-/// Prices by the name that flows use, or by the provider's own.
+/// Prices by the model name that flows use, or by the provider's own name.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(transparent)]
 pub(crate) struct Prices(BTreeMap<String, Price>);
 
-/// The tokens of one call, as a provider tells them.
+/// The tokens of one call, as the provider reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct CallTokens {
-    /// All that the model was told, also what was in the cache.
+    /// All tokens of the prompt, including those in the cache.
     pub(crate) input: u64,
-    /// What of it was in the provider's cache.
+    /// The part of `input` that was in the provider's cache.
     pub(crate) cached: u64,
     pub(crate) output: u64,
 }
 
 impl CallTokens {
-    /// Reads `usage` of a reply; `None` where the provider told nothing.
+    /// Reads `usage` of a reply; `None` if the provider reported nothing.
     pub(crate) fn read(reply: &Value) -> Option<CallTokens> {
         let usage = reply.get("usage").filter(|usage| usage.is_object())?;
         let count = |name: &str| usage[name].as_u64().unwrap_or(0);
@@ -43,7 +43,7 @@ impl CallTokens {
         Some(CallTokens { input, cached, output: count("completionTokens") })
     }
 
-    /// All of them. A provider's numbers may be anything.
+    /// Saturates, because a provider may report any numbers.
     pub(crate) fn sum(&self) -> u64 {
         self.input.saturating_add(self.output)
     }
@@ -54,7 +54,7 @@ impl Prices {
         self.0.is_empty()
     }
 
-    /// Names a price that cannot be one.
+    /// Returns an error that names an invalid price.
     pub(crate) fn check(&self) -> Result<(), String> {
         for (model, price) in &self.0 {
             let parts =
@@ -77,9 +77,8 @@ impl Prices {
         Some((fresh + cached as f64 * cached_input + tokens.output as f64 * output) / TRILLIONTHS)
     }
 
-    /// What a token costs that a model was told, that it was told from the provider's cache, and that it said, in
-    /// trillionths of a US dollar, by the first of these names that has a price. A provider's prefix (`openai/…`) may
-    /// be left out.
+    /// The costs of an input token, a cached input token and an output token, in trillionths of a US dollar, by the
+    /// first of these names that has a price. A price may omit the provider's prefix (`openai/…`).
     pub(crate) fn of_token<'n>(&self, mut names: impl Iterator<Item = &'n str>) -> Option<[f64; 3]> {
         let find = |name: &str| self.0.get(name).or_else(|| self.0.get(name.split_once('/')?.1));
         let price = names.find_map(find)?;
@@ -88,7 +87,7 @@ impl Prices {
     }
 }
 
-/// Two costs in US dollars together: the same whatever was added first, as sums in the database are.
+/// Adds two costs in US dollars. The sum does not depend on the order of additions, like sums in the database.
 pub(crate) fn added(one: f64, other: f64) -> f64 {
     ((one + other) * TRILLIONTHS).round() / TRILLIONTHS
 }
@@ -131,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_cannot_be_one_is_named() {
+    fn an_invalid_price_is_named() {
         let wrong = prices(r#"{ "mini": { "input": 0, "output": -1 } }"#);
         assert_eq!(wrong.check(), Err("prices.mini.output must be a number of at least 0, not -1".to_owned()));
         assert_eq!(prices(r#"{ "mini": { "input": 0, "output": 0 } }"#).check(), Ok(()));

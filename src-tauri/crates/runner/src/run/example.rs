@@ -1,16 +1,16 @@
-//! An example of what a JSON Schema takes, to be shown to somebody who gave nothing: required fields only.
+//! An example input for a JSON Schema, with the required fields only. It is shown when the input is missing.
 //!
-//! Must not be run with: patterns, formats and refinements are not looked at.
+//! Must not be used as an input: it ignores patterns, formats and refinements.
 
 use serde_json::{Map, Value};
 
 /// Deeper objects are left empty.
 const MAX_DEPTH: usize = 4;
 
-/// Longer examples help nobody.
+/// No longer example is shown.
 const MAX_LENGTH: usize = 300;
 
-/// The example as JSON that may stand between single quotes of a shell, if there is a short one.
+/// Returns the example as JSON for a shell's single quotes; `None` if it is too long or has such a quote.
 pub(crate) fn example(schema: &Value) -> Option<String> {
     let text = value(schema, 0).to_string();
     (text.len() <= MAX_LENGTH && !text.contains('\'')).then_some(text)

@@ -1,5 +1,5 @@
-//! Events that cannot be read any more: what is whole of their requests is shown, exported and deleted as ever, but
-//! nothing runs on from a log that has holes.
+//! Requests with damaged events: the other events are shown, exported and deleted as usual, but nothing can run from
+//! such a log.
 
 use engine::event::{Event, EventKind};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::core::fault::Fault;
 use crate::views::RequestRow;
 
 impl Workspace {
-    /// A request of a flow and all its events, none of them damaged.
+    /// Returns a request of a flow and all its events. Refuses a request with a damaged event.
     pub(super) fn whole_log_of(&self, request: &str) -> Result<(RequestRow, Vec<Event>), Fault> {
         let (row, events) = self.log_of(request)?;
         self.known_samples.count_whole_log();
@@ -27,7 +27,7 @@ impl Workspace {
     }
 }
 
-/// Passes damaged events on to somebody who is told of them in words.
+/// Calls `tell` with the request, the number and a description of each damaged event.
 pub(super) fn listener(tell: Option<fn(&str, u64, &str)>) -> OnDamaged {
     match tell {
         None => OnDamaged::default(),

@@ -1,5 +1,5 @@
-//! Which line of a block's definition makes a field of what it returns, or writes a field of a state, read from the
-//! syntax tree: an object's property, a variable that is put into an object by its name, an assignment, or the call
+//! Finds in the syntax tree the line of a block's definition that makes a field of its output or writes a field of a
+//! state: an object's property, a variable that an object takes by its name (`{ name }`), an assignment, or the call
 //! that writes.
 //!
 //! Names a line only where there is one candidate: a guess would be a wrong answer. Must not know what ran.
@@ -16,7 +16,7 @@ use oxc::syntax::scope::ScopeFlags;
 
 use crate::bundle::parsed::parsed;
 
-/// What is made.
+/// The field to look for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Made<'m> {
     /// A field of an object.
@@ -30,8 +30,8 @@ pub enum Made<'m> {
     },
 }
 
-/// The line, from 1, that makes something in a definition, if there is exactly one. A field that is written to a state
-/// is not one of what the definition returns.
+/// The line, from 1, that makes a field in a definition, if there is exactly one. A field that is written to a state is
+/// not a field of the output.
 pub fn line_of(text: &str, file: &str, range: &Range<usize>, made: Made<'_>) -> Option<u32> {
     let found = parsed(text, file, |program| {
         let mut makers = Makers::new(Span::new(range.start as u32, range.end as u32), made);
@@ -43,9 +43,9 @@ pub fn line_of(text: &str, file: &str, range: &Range<usize>, made: Made<'_>) -> 
 
 struct Makers<'m> {
     within: Span,
-    /// How many functions of the definition are around.
+    /// How many functions of the definition are around the current node.
     functions: usize,
-    /// How many calls that write to a state are around.
+    /// How many calls that write to a state are around the current node.
     writes: usize,
     made: Made<'m>,
     /// Where properties, assignments and calls begin.
@@ -85,14 +85,14 @@ pub(crate) fn is_write(callee: &Expression<'_>) -> bool {
     member.and_then(|member| member.static_property_name()).is_some_and(|name| name.ends_with("State"))
 }
 
-/// Whether a call is a method of a scope's own: `ctx.session.patchState`.
+/// Whether a call is a method of this scope: `ctx.session.patchState`.
 pub(crate) fn is_write_to(callee: &Expression<'_>, scope: &str) -> bool {
     let Some(member) = callee.get_inner_expression().as_member_expression() else { return false };
     let of_scope = member.object().get_inner_expression().as_member_expression();
     is_write(callee) && of_scope.and_then(|of| of.static_property_name()) == Some(scope)
 }
 
-/// Whether an object has a field of its own by a name.
+/// Whether an object has a property of a name.
 fn has_field(object: &ObjectExpression<'_>, field: &str) -> bool {
     object.properties.iter().any(|property| match property {
         ObjectPropertyKind::ObjectProperty(it) => it.key.static_name().is_some_and(|name| name == field),
@@ -196,7 +196,7 @@ const prep = handler({
     }
 
     #[test]
-    fn the_line_that_makes_a_field_is_found_where_there_is_one() {
+    fn the_line_that_makes_a_field_is_found_if_there_is_only_one() {
         assert_eq!(line(Made::Field("city")), Some(13));
         assert_eq!(line(Made::Field("upper")), Some(5));
         assert_eq!(line(Made::Field("late")), Some(11));

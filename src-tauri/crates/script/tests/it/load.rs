@@ -1,4 +1,4 @@
-//! What does not load, and where it says so.
+//! Files that do not load, and the places that their errors name.
 
 use script::{Limits, LoadErrorKind};
 

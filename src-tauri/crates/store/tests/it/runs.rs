@@ -1,5 +1,4 @@
-//! Lists of runs and what people add to requests: which rows are found in which order, what is derived, and what
-//! `check` sees.
+//! Lists of runs, and annotations: which rows a query finds in which order, what is derived, and what `check` reports.
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, RequestStatus};
@@ -22,12 +21,12 @@ fn tag(store: &Store, request: &str, tags: &[&str]) {
     assert!(matches!(store.annotate(Subject::Request, request, added).unwrap(), Annotating::Done(_)));
 }
 
-/// A request that asked a model so often, with these tokens each time.
+/// Writes a request with one model call for each pair of prompt and completion tokens.
 fn asks(store: &Store, id: &str, calls: &[(u64, u64)]) {
     asks_sharing(store, id, calls, None);
 }
 
-/// The same; with `shared_ms` another sample of an experiment paid for the answers.
+/// Like [`asks`]; with `shared_ms`, another sample of an experiment paid for the answers.
 fn asks_sharing(store: &Store, id: &str, calls: &[(u64, u64)], shared_ms: Option<u64>) {
     let mut request = Request::begin_in(store, id, &format!("s-{id}"));
     for (at, (prompt, completion)) in calls.iter().enumerate() {
@@ -81,7 +80,7 @@ fn three() -> Bed {
 }
 
 #[test]
-fn what_a_model_used_is_derived_with_the_event() {
+fn model_usage_is_derived_when_the_event_is_written() {
     let bed = three();
     let rows = bed.runs(&RunQuery::default()).unwrap();
     let used =
@@ -95,7 +94,7 @@ fn what_a_model_used_is_derived_with_the_event() {
 }
 
 #[test]
-fn runs_come_in_any_order_and_by_any_term() {
+fn runs_are_sorted_by_each_column_and_filtered_by_each_term() {
     let bed = three();
     tag(&bed, "b", &["seen", "odd"]);
     bed.annotate(
@@ -220,7 +219,7 @@ fn lists_leave_other_parts_of_an_experiment_out() {
     assert_eq!((summary.samples, summary.days[0].runs), (3, 1));
 }
 
-/// What was spent counts also what samples spent, and an answer that two of them share once.
+/// The total includes what samples spent, and counts an answer once that two samples share.
 #[test]
 fn what_samples_spent_counts_once() {
     let bed = sampled();
@@ -240,7 +239,7 @@ fn what_samples_spent_counts_once() {
     assert!(bed.check().unwrap().problems.is_empty(), "{:?}", bed.check().unwrap().problems);
 }
 
-/// 0.15 and 0.75 dollars for a million tokens have no exact value as dollars for one.
+/// 0.15 and 0.75 dollars per million tokens are not exact as dollars per token.
 #[test]
 fn a_cost_is_found_by_its_exact_value() {
     let bed = three();
@@ -258,7 +257,7 @@ fn a_cost_is_found_by_its_exact_value() {
     assert_eq!(find(Comparison::Above, b), [""; 0]);
 }
 
-/// Whether a request that has not ended runs is not in the database, so whoever asks says which are gone.
+/// The database does not know whether an unfinished request still runs, so the query names those whose process is gone.
 #[test]
 fn requests_whose_process_is_gone_are_interrupted() {
     let bed = bed();
@@ -307,7 +306,7 @@ fn the_newest_annotation_counts_and_the_others_stay() {
     assert_eq!((count("annotation"), count("tag")), (5, 1), "what changes nothing adds no row");
     assert_eq!(bed.tags().unwrap(), [("y".to_owned(), 1)]);
 
-    // What follows from them is compared by `check`.
+    // `check` compares the columns that are derived from annotations.
     connection
         .execute_batch("DELETE FROM tag; UPDATE request SET title = 'x', tokens = 3, words = 'y' WHERE id = 'a'")
         .unwrap();
@@ -318,7 +317,7 @@ fn the_newest_annotation_counts_and_the_others_stay() {
 }
 
 #[test]
-fn a_session_has_what_a_request_has() {
+fn sessions_have_titles_and_tags_like_requests() {
     let (here, there) = (three(), bed());
     let added = vec![add(AnnotationKind::TagAdded, "x"), add(AnnotationKind::Title, "Talk")];
     assert!(matches!(here.annotate(Subject::Session, "s-a", added).unwrap(), Annotating::Done(_)));
@@ -337,7 +336,7 @@ fn a_session_has_what_a_request_has() {
 }
 
 #[test]
-fn all_of_it_goes_with_the_session() {
+fn deleting_a_session_deletes_its_annotations_and_usage() {
     let bed = three();
     tag(&bed, "b", &["seen"]);
     bed.annotate(Subject::Session, "s-b", vec![add(AnnotationKind::TagAdded, "y")]).unwrap();
@@ -354,7 +353,7 @@ fn all_of_it_goes_with_the_session() {
 }
 
 #[test]
-fn they_travel_with_their_request() {
+fn annotations_and_usage_are_imported_with_their_request() {
     let (here, there) = (three(), bed());
     tag(&here, "a", &["x", "y"]);
     here.annotate(Subject::Request, "a", vec![add(AnnotationKind::TagRemoved, "x"), add(AnnotationKind::Title, "T")])
@@ -369,7 +368,7 @@ fn they_travel_with_their_request() {
     assert!(there.check().unwrap().problems.is_empty(), "{:?}", there.check().unwrap().problems);
 }
 
-/// A file of format 10 has no lists: what they show is derived when it is opened.
+/// A file of format 10 has no data for lists, so it is derived when the file is opened.
 #[test]
 fn an_older_file_gets_its_lists() {
     let folder = tempfile::tempdir().unwrap();
@@ -392,9 +391,9 @@ fn an_older_file_gets_its_lists() {
     assert!(folder.path().join("log.db.format-10").is_file());
 }
 
-/// A file of format 13 does not tell who paid for an answer that samples share.
+/// A file of format 13 does not record which sample paid for a shared answer.
 #[test]
-fn an_older_file_learns_who_paid() {
+fn an_older_file_gets_the_payers_of_shared_answers() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_in(&folder);
     asks(&store, "a", &[(100, 5)]);
@@ -417,7 +416,7 @@ fn an_older_file_learns_who_paid() {
     assert_eq!((used("a"), used("b")), (Some((105, 1)), Some((0, 0))));
 }
 
-/// Each model call wrote the whole experiment, which grows with its arms.
+/// Otherwise each model call would write the whole experiment, which grows with its arms.
 #[test]
 fn what_is_spent_is_stored_apart_from_the_experiment() {
     let bed = sampled();
@@ -434,7 +433,7 @@ fn what_is_spent_is_stored_apart_from_the_experiment() {
     }
     assert_eq!(bed.spending("many").unwrap(), Some(json!({ "calls": 10 })));
     assert_eq!(bed.experiment("many").unwrap(), Some(experiment));
-    // It is no sample, neither of this experiment nor of another one, and requests of a search are numbered as before.
+    // The row is not a sample of any experiment, and does not change the numbers of a search's requests.
     assert_eq!((bed.samples("many").unwrap(), bed.samples("exp").unwrap().len()), (Vec::new(), 2));
     assert_eq!((bed.spending("exp").unwrap(), bed.stats().unwrap().samples), (None, 2));
     bed.claim_part("b").unwrap();

@@ -1,10 +1,10 @@
-//! How often the tries of a block are repeated, and after which pause (SEMANTICS §5.2). Must not run anything.
+//! Whether a failed block is tried again (SEMANTICS §5.2). Must not run anything.
 
 use crate::model::error::FlowError;
 use crate::model::flow::Retry;
 
-/// Returns how many tries of a block with this `retry` had failed with these errors, in order, since its caller ran it
-/// last: an error that its own settings do not try again was retried by the caller, as the settings of tools do.
+/// Returns how many tries of a block with this `retry` failed since its caller last ran it. `errors` are those of all
+/// its failed tries, in order. An error that `retry` does not retry was retried by the caller, as `tools` settings do.
 pub(crate) fn failed_tries(retry: Option<&Retry>, errors: &[FlowError]) -> u32 {
     errors.iter().fold(0, |tries, error| if should_retry(retry, error, tries) { tries + 1 } else { 0 })
 }

@@ -21,8 +21,8 @@ pub struct ScopeCommit {
     pub version: u64,
     /// The `state_changed` events of this request that make it up.
     pub operations: Vec<Seq>,
-    /// The sums of increments (null for other operations), only where a conflict applied the
-    /// operations again to a newer record and the values in their events are not final.
+    /// The sums of increments (null for other operations). Empty unless a conflict re-applied the operations to a newer
+    /// record, so that the values in their events are not final.
     #[serde(default, skip_serializing_if = "Vec::is_empty", deserialize_with = "crate::model::json::exact")]
     pub rebased: Vec<Value>,
 }
@@ -47,7 +47,7 @@ impl EventKind {
         EventKind::Unknown { name: DAMAGED.to_owned(), fields: fields.into_iter().collect() }
     }
 
-    /// Returns a difference between today's code and the log, which is no changed source.
+    /// Returns a difference between today's code and the log, other than a changed source.
     pub fn drift(drift: DriftKind, text: String) -> EventKind {
         EventKind::Drift { drift, text, callback: None, fingerprint: None }
     }
@@ -67,7 +67,7 @@ impl EventKind {
         }
     }
 
-    /// As [`commits`](Self::commits), for changing them.
+    /// Like [`commits`](Self::commits), but mutable.
     pub fn commits_mut(&mut self) -> &mut [ScopeCommit] {
         match self {
             EventKind::BlockFinished { commits, .. }

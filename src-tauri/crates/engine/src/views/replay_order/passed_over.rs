@@ -1,6 +1,6 @@
-//! Blocks that ran only because another block had failed, which a resume ran again: later branches of a `stepAny` or a
-//! `race`, and handlers of a rescue. If they did not begin again, the other block succeeded, or waits. A replay runs
-//! only the newest round, and does not come to them.
+//! Blocks that ran only because another block had failed: later branches of a `stepAny` or a `race`, and handlers of a
+//! rescue. A resume ran that other block again. If they did not begin again, it succeeded, or it waits. A replay runs
+//! only the newest round, and does not reach them.
 //!
 //! Must not decide which blocks a resume runs again.
 
@@ -8,14 +8,14 @@ use std::collections::{HashMap, HashSet};
 
 use crate::model::path::{operation, with_ancestors};
 
-/// See the module, while the log is read.
+/// Collects these blocks while the log is read.
 #[derive(Default)]
 pub(super) struct PassedOver {
-    /// By the path of the operation: the last branch that began in its newest round, if a resume began that round.
+    /// For each operation whose newest round a resume began: the last branch that began in that round.
     branches: HashMap<String, usize>,
     /// The blocks whose handler failed.
     failed_rescues: HashSet<String>,
-    /// Those of them that a resume ran again, and whose handler has not begun since.
+    /// Those whose handler failed, that a resume ran again, and whose handler has not begun since.
     rescues: HashSet<String>,
 }
 
@@ -39,7 +39,7 @@ impl PassedOver {
         self.failed_rescues.extend(rescued(path).map(str::to_owned));
     }
 
-    /// Notes that the block at a path runs again because it had failed: what ran after its failure is still to begin.
+    /// Notes that the block at a path runs again because it had failed: blocks that ran after it have not begun again.
     pub(super) fn run_again(&mut self, path: &str) {
         if let Some((operation, at)) = branch(path) {
             self.branches.insert(operation.to_owned(), at);
@@ -47,7 +47,7 @@ impl PassedOver {
         self.rescues.extend(self.failed_rescues.take(path));
     }
 
-    /// Whether a path is that of a block that the newest round did not come to, or is inside of one.
+    /// Whether the block at a path, or a block around it, was not reached by the newest round.
     pub(super) fn has(&self, path: &str) -> bool {
         let is_after = |(operation, at): (&str, usize)| self.branches.get(operation).is_some_and(|last| at > *last);
         let is_over = |path: &str| {
@@ -58,7 +58,7 @@ impl PassedOver {
     }
 }
 
-/// Returns the operation and the number of a branch of which one must succeed; `None` if a path is not that of one.
+/// Returns the operation and the number of a branch of a `stepAny` or a `race`; `None` for other paths.
 fn branch(path: &str) -> Option<(&str, usize)> {
     let operation = operation(path);
     let at = path.strip_prefix(operation)?.strip_prefix('[')?.strip_suffix(']')?.parse().ok()?;
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn only_branches_of_which_one_must_succeed_are_passed_over() {
+    fn only_branches_of_step_any_and_race_are_passed_over() {
         assert_eq!(branch("root/race~2[10]"), Some(("root/race~2", 10)));
         assert_eq!(branch("root/loop[1]/stepAny[0]"), Some(("root/loop[1]/stepAny", 0)));
         assert_eq!(branch("root/stepAll[1]"), None);

@@ -1,5 +1,5 @@
-//! What each execution of a request ran: how often each statement, and when. By it a question knows which executions it
-//! is about. Must not know how it is found out: that is `first_pass`.
+//! The coverage of a request: how often and when each execution ran each statement. Questions use it to find the
+//! executions that they are about. Must not compute it: `first_pass` does.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -10,35 +10,35 @@ use serde::{Deserialize, Serialize};
 
 use crate::core::sync::lock;
 
-/// How many requests a process keeps this of.
+/// How many coverages a process keeps.
 const KEPT: usize = 16;
 
-/// What each execution of a request ran.
+/// The statements that each execution of a request ran.
 #[derive(Debug, Default)]
 pub(super) struct Coverage {
     recorded: RecordedCoverage,
-    /// The places of executions.
+    /// The index of each execution in `recorded.ran`.
     places: HashMap<Execution, usize>,
-    /// The places of an execution's spells, in order of its statements.
+    /// For each execution, the indexes of its spells in `recorded.spells`, in order of its statements.
     spells_of: Vec<Vec<u32>>,
 }
 
-/// What the cache has of a coverage.
+/// The part of a coverage that the cache stores.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct RecordedCoverage {
     pub(super) ran: Vec<Ran>,
-    /// With recorded events.
+    /// Each `seq` is that of a recorded event, not of the replay.
     pub(super) spells: Vec<Spell>,
-    /// Whether the log has something in place of a secret that a block made.
+    /// Whether the log has a placeholder for a secret that a block made.
     pub(super) is_redacted: bool,
 }
 
-/// The coverages that were asked for last, by what they depend on.
+/// The newest coverages, by a key of everything that they depend on.
 #[derive(Default)]
 pub(crate) struct Coverages(Mutex<VecDeque<(String, Option<Arc<Coverage>>)>>);
 
 impl Coverages {
-    /// Returns what is known by what it depends on; nothing in it if a replay of the request does something else.
+    /// Returns a known coverage by its key; `Some(None)` if a replay of the request differs.
     pub(super) fn get(&self, of: &str) -> Option<Option<Arc<Coverage>>> {
         lock(&self.0).iter().find(|(known, _)| known == of).map(|(_, known)| known.clone())
     }
@@ -53,7 +53,7 @@ impl Coverages {
 }
 
 impl Coverage {
-    /// Prepares it for questions.
+    /// Builds the indexes that questions use.
     pub(super) fn of(recorded: RecordedCoverage) -> Coverage {
         let execution = |ran: &Ran| Execution { path: ran.path.clone(), attempt: ran.attempt };
         let places = recorded.ran.iter().enumerate().map(|(at, ran)| (execution(ran), at)).collect();
@@ -66,7 +66,7 @@ impl Coverage {
         Coverage { recorded, places, spells_of }
     }
 
-    /// Whether the log does not have all that blocks made: secrets are not recorded.
+    /// Whether the log lacks a secret that a block made: secrets are not recorded.
     pub(super) fn is_redacted(&self) -> bool {
         self.recorded.is_redacted
     }
@@ -85,13 +85,13 @@ impl Coverage {
         counts
     }
 
-    /// How often some statements ran; all of them without it.
+    /// How often some statements ran; without `sites`, all statements.
     pub(super) fn total(&self, sites: Option<&[u32]>) -> u64 {
         self.recorded.ran.iter().map(|ran| hits_of(ran, sites)).sum()
     }
 
-    /// Returns the executions that ran some statements, in the order in which they began; with a limit only those among
-    /// which its first runs are.
+    /// Returns the executions that ran some statements, in the order in which they began. With a limit, only executions
+    /// that may have one of the first `limit` runs.
     pub(super) fn reached(&self, sites: Option<&[u32]>, limit: Option<u64>) -> Vec<Execution> {
         let spells = &self.recorded.spells;
         let span = |at: usize| {
@@ -106,7 +106,7 @@ impl Coverage {
         reached.sort_by_key(|((began, _), ..)| *began);
         if let Some(limit) = limit {
             let (mut found, mut until) = (0, 0);
-            // One that began before the limit was reached may have run among them.
+            // An execution that began before the limit was reached may have one of these runs.
             reached.retain(|((began, ended), hits, _)| {
                 let is_wanted = found < limit || *began < until;
                 if found < limit {
@@ -119,7 +119,7 @@ impl Coverage {
         reached.into_iter().map(|(.., ran)| Execution { path: ran.path.clone(), attempt: ran.attempt }).collect()
     }
 
-    /// Returns which of the statements of all executions one of an execution is, and the recorded event before it.
+    /// Returns the number of an execution's statement among those of all executions, and the recorded event before it.
     pub(super) fn at(&self, execution: &Execution, tick: u64) -> Option<(u64, Seq)> {
         let of = &self.spells_of[*self.places.get(execution)?];
         let spells = &self.recorded.spells;
@@ -128,7 +128,7 @@ impl Coverage {
         (tick < spell.tick + spell.count).then(|| (spell.order + (tick - spell.tick), spell.seq))
     }
 
-    /// Returns which execution's statements ran when.
+    /// Returns in which order the executions ran their statements.
     pub(super) fn stretches(&self) -> Vec<Stretch> {
         let mut stretches: Vec<Stretch> = Vec::new();
         for spell in &self.recorded.spells {
@@ -153,7 +153,7 @@ impl Coverage {
     }
 }
 
-/// How often an execution ran some statements; all of them without it.
+/// How often an execution ran some statements; without `sites`, all statements.
 fn hits_of(ran: &Ran, sites: Option<&[u32]>) -> u64 {
     match sites {
         None => ran.ticks,
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_statement_is_reached_by_those_that_ran_it() {
+    fn reached_finds_the_executions_that_ran_a_statement() {
         let coverage = coverage();
         assert_eq!(names(&coverage.reached(Some(&[1]), None)), ["a", "b"]);
         assert_eq!(names(&coverage.reached(Some(&[2]), None)), ["a", "c"]);
@@ -200,15 +200,15 @@ mod tests {
     }
 
     #[test]
-    fn a_limit_leaves_those_out_that_began_after_it_was_reached() {
+    fn executions_that_began_after_the_limit_was_reached_are_left_out() {
         let coverage = coverage();
-        // b began while a was not over.
+        // b began before a had ended.
         assert_eq!(names(&coverage.reached(None, Some(1))), ["a", "b"]);
         assert_eq!(names(&coverage.reached(Some(&[2]), Some(1))), ["a"]);
     }
 
     #[test]
-    fn a_statement_has_its_place_among_all() {
+    fn statements_are_numbered_across_executions() {
         let coverage = coverage();
         let execution = |path: &str| Execution { path: path.into(), attempt: 0 };
         assert_eq!(coverage.at(&execution("a"), 2), Some((2, 3)));

@@ -1,7 +1,7 @@
 //! Which statement of a failed block threw its error.
 //!
-//! An error knows where it was made. It was thrown there, unless it was made before, or in a function that only makes
-//! errors: then its `throw` is found by the calls. A value that is no error was thrown by the last `throw`.
+//! An error records where it was created. It was thrown there, unless it was created earlier, or in a function that
+//! only creates errors: then the calls tell which `throw` it was. Any other value was thrown by the last `throw`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use engine::error::Location;
 use super::ended_by::is_limit;
 use super::step::Inside;
 
-/// What a statement does, as far as its text says.
+/// What a statement does, judged by its text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// It throws a new error.
+    /// It throws `new …`.
     ThrowsNew,
-    /// It throws what there is.
+    /// It throws an existing value.
     Throws,
     Other,
 }
@@ -26,12 +26,12 @@ enum Kind {
 struct Ran {
     /// The last time.
     last: Option<u64>,
-    /// The last time that its function ran no statement after it.
+    /// The last time that it was the last statement of a call of its function.
     last_of_call: Option<u64>,
 }
 
 impl Inside<'_> {
-    /// The statement that threw, if the block failed by itself and it is known.
+    /// The statement that threw, if it is known and the block's own code failed.
     pub(super) fn thrown_at(&self) -> Option<u64> {
         *self.thrown.get_or_init(|| self.find_thrown())
     }
@@ -56,8 +56,8 @@ impl Inside<'_> {
         }
     }
 
-    /// The last time that the statement ran in which an error was made. Of functions that ran side by side, the one
-    /// that went no further is meant.
+    /// The last time that the statement that created an error ran. Of calls that ran concurrently, it chooses one that
+    /// ran no further statement.
     fn made_at(&self, place: &Location) -> Option<u64> {
         let all = self.code.table.of_file(&place.file);
         let begins = |at: usize| (self.code.table.sites[at].line, self.code.table.sites[at].column);
@@ -76,14 +76,13 @@ impl Inside<'_> {
         let at = (place.line, place.column);
         ran.retain(|_, ran| ran.last.is_some());
         let around = ran.iter().filter(|(site, _)| begins(**site) <= at && at <= ends(**site));
-        // The innermost begins last. The column of an error may lie outside of what a statement is shown as.
+        // The innermost begins last. The column of an error may be outside the displayed range of a statement.
         let innermost = around.max_by_key(|(site, _)| **site);
         let found = innermost.or_else(|| ran.iter().max_by_key(|(_, ran)| ran.last));
         found.and_then(|(_, ran)| ran.last_of_call.or(ran.last))
     }
 
-    /// Whether a place is before the statements of the function that a statement is in: bundling may move an error
-    /// there.
+    /// Whether a place is before all statements of a statement's function: bundling may move an error there.
     fn is_head_of(&self, place: &Location, tick: u64) -> bool {
         let number = self.trace.statements[tick as usize - 1].site as usize;
         let sites = &self.code.table.sites;
@@ -93,7 +92,7 @@ impl Inside<'_> {
         between().last() == Some(number) && between().all(is_same)
     }
 
-    /// The statement that threw what another one made: in a function that called that one's, or later in one of them.
+    /// The statement that threw an error that another one created: in a calling function, or later in one of these.
     fn throw_of(&self, made: u64, kinds: &mut HashMap<u32, Kind>) -> Option<u64> {
         let call = |tick: u64| self.trace.statements[tick as usize - 1].call;
         let outer: HashSet<u32> = self.trace.outer(call(made)).collect();
@@ -106,7 +105,7 @@ impl Inside<'_> {
         (made + 1..=self.ticks()).rev().filter(is_near).find(|tick| is_throw(tick, kinds))
     }
 
-    /// Whether the source makes an error at a place, and does not only fail there.
+    /// Whether the source creates an error at a place, rather than only failing there.
     fn makes_error(&self, place: &Location) -> bool {
         let line = self.code.text(&place.file).and_then(|text| text.lines().nth(place.line.saturating_sub(1) as usize));
         let made = line.and_then(|line| {

@@ -1,7 +1,7 @@
-//! What the code of a block had when it made a value, the newest first: its input, answers of persons and models,
-//! replies, and in a chain the output of the step before.
+//! The values that the code of a block had when it made a value, newest first: its input, answers of persons and
+//! models, other replies, and in a chain the output of the previous step.
 //!
-//! Must not decide which of several equal values the code has used.
+//! Must not decide which of several equal values the code used.
 
 use std::collections::HashSet;
 
@@ -14,21 +14,21 @@ use super::record::NO_EXECUTION;
 use super::spot::Spot;
 use crate::views::WhyPlace;
 
-/// So many of the newest values of a kind are compared.
+/// How many of the newest values of a kind are compared.
 const MAX_OF_KIND: usize = 16;
-/// So many answers of models are compared.
+/// How many answers of models are compared.
 const MAX_ANSWERS: usize = 4;
-/// So many places with a value are counted.
+/// How many places with a value are counted.
 const MAX_COUNTED: u64 = 1_000;
-/// So many of them are kept.
+/// How many of these places are returned.
 const MAX_PLACES: usize = 4;
 
-/// Earlier values by the numbers of their records, the newest first.
+/// Earlier values by the numbers of their records, newest first.
 #[derive(Default)]
 pub(super) struct Had {
-    /// What the code had at hand.
+    /// The values that the code had directly.
     own: Vec<usize>,
-    /// Of a chain, what it had before its last step: only the output of that step flows on.
+    /// The values that a chain had before its last step, of which only the output is passed on.
     earlier: Vec<usize>,
 }
 
@@ -43,13 +43,13 @@ impl Had {
     }
 }
 
-/// The values that the code of a value's block had.
+/// Returns the values that the code of a value's block had.
 pub(super) fn had(spot: &Spot) -> Had {
     let (log, record) = (&spot.log, spot.record());
     let Some(own) = log.executions.get(record.execution as usize) else { return Had::default() };
     let is_given = record.place == WhyPlace::Input && is_given(log, &record);
     let is_chain = record.place == WhyPlace::Output && matches!(own.kind, BlockKind::Sequencer | BlockKind::Router);
-    // An input was made by the block around.
+    // The parent block made an input.
     let (maker, last) = if is_given {
         (own.parent, last_inside(log, own.parent, own.start, Some(record.execution)))
     } else {
@@ -68,7 +68,7 @@ pub(super) fn had(spot: &Spot) -> Had {
     } else {
         all.extend(of(WhyPlace::Input, MAX_OF_KIND));
     }
-    // An answer is got where the function asks, after its input, also if it was given before a later attempt began.
+    // An answer counts where the function asks, after its input, even if it was given before a later attempt began.
     let begun = all.iter().max().copied().unwrap_or_default();
     let answers: Vec<usize> = if maker == NO_EXECUTION {
         Vec::new()
@@ -90,8 +90,8 @@ pub(super) fn had(spot: &Spot) -> Had {
     Had { own: records(own), earlier: records(earlier) }
 }
 
-/// At most so many equal fields of what the code of a block had, the nearest first, one of each value: the one at the
-/// same place, or else the one of the same name.
+/// Returns up to `most` equal fields among the values that the code of a block had, nearest first. Of each value it
+/// returns one field: the one at the same place, or else the one of the same name.
 pub(super) fn same_fields(spot: &Spot, most: usize) -> Vec<Spot> {
     let log = &spot.log;
     let Some(value) = spot.value() else { return Vec::new() };
@@ -108,13 +108,13 @@ pub(super) fn same_fields(spot: &Spot, most: usize) -> Vec<Spot> {
         .unwrap_or_default()
 }
 
-/// Without the values that refer to one that is named before.
+/// Drops values that refer to one earlier in the list.
 fn distinct(found: impl Iterator<Item = Spot>, most: usize) -> Vec<Spot> {
     let mut seen = HashSet::new();
     found.filter(|of| seen.insert((of.log.source_of(of.record), of.pointer.clone()))).take(most).collect()
 }
 
-/// The first places with a value among what the code of a block had, and how many there are.
+/// Returns the first places with a value among the values that the code of a block had, and how many there are.
 pub(super) fn places(spot: &Spot) -> (Vec<Spot>, u64) {
     let log = &spot.log;
     let Some(value) = spot.value() else { return (Vec::new(), 0) };
@@ -156,7 +156,7 @@ fn within(here: &Value, wanted: &Value, pointer: &mut String, found: &mut dyn Fn
     }
 }
 
-/// Whether a value is as common as `1` and `true`: it is at a place by chance.
+/// Whether a value is so common (`1`, `true`) that an equal value may be a coincidence.
 pub(super) fn is_common(value: &Value) -> bool {
     match value {
         Value::Null | Value::Bool(_) => true,
@@ -172,7 +172,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_place_of_a_value_is_found_until_there_are_enough() {
+    fn the_search_for_equal_parts_stops_at_the_limit() {
         let whole = serde_json::json!({ "a": "yes", "b": ["no", { "c/d": "yes" }], "e": "yes" });
         let found = |most: usize| {
             let mut all = Vec::new();

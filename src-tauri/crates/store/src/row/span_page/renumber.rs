@@ -6,7 +6,7 @@ use engine::views::spans::{Fact, Names, PathNumber};
 use super::{encode, read};
 use crate::row::error::Error;
 
-/// The page with other numbers of paths, those of another database.
+/// Replaces the path numbers of a page by those of another database.
 pub(crate) fn renumber(
     of: (Seq, Seq),
     body: &[u8],

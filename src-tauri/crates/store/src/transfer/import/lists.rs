@@ -1,4 +1,4 @@
-//! Copies what lists show of the bundle's requests and sessions: what they used of models, their annotations and tags.
+//! Copies the data that lists show of the bundle's requests and sessions: model usage, annotations and tags.
 
 use super::BundleCopy;
 use crate::row::annotation::Subject;

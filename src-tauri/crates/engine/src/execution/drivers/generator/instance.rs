@@ -45,7 +45,7 @@ pub(super) async fn ask(
     let text = |name: &str| answer[name].as_str().map(str::to_owned);
     let calls = answer["toolCalls"].as_array().cloned().unwrap_or_default();
     Ok(ModelReply {
-        // Beside a text, null means that there is no structured answer.
+        // If there is a text, null means that there is no structured answer.
         structured_output: answer
             .get("structuredOutput")
             .filter(|value| !value.is_null() || text("text").is_none())
@@ -72,7 +72,7 @@ pub(super) async fn ask(
     })
 }
 
-/// Returns the messages that belong into the conversation.
+/// Returns the messages that are part of the conversation.
 fn turn_of(messages: &Value) -> Vec<Value> {
     let is_turn = |message: &&Value| matches!(message["role"].as_str(), Some("assistant" | "tool"));
     messages.as_array().into_iter().flatten().filter(is_turn).cloned().collect()
@@ -95,7 +95,7 @@ impl Drop for Listening<'_> {
 }
 
 /// Classifies an error of an HTTP client library like those of the built-in providers, by its status or code. A
-/// `FlowError`, and an error with neither, stays as it is.
+/// `FlowError`, or an error with neither status nor code, stays unchanged.
 fn classified(error: FlowError) -> FlowError {
     if error.classes.iter().any(|class| class == "FlowError") || error.is_uncatchable() {
         return error;
