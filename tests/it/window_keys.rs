@@ -1,4 +1,4 @@
-//! The keyboard and small windows, where only the real window can tell: what has the focus, and what can be seen.
+//! Focus and visibility with keys and in small windows, which only the real window can test.
 
 use tests::bench::{Place, program};
 use tests::webdriver::{Window, hook, key};
@@ -27,7 +27,7 @@ fn open() -> (Place, Window) {
     (place, window)
 }
 
-/// What has the focus: its hook, and the part of the window it is in.
+/// The focused element: its hook, and the part of the window it is in.
 fn focus(window: &Window) -> (String, String) {
     let script = "const at = document.activeElement; \
                   return `${at.dataset.testid ?? ''} ${at.closest('[data-zone]')?.dataset.zone ?? ''}`";
@@ -51,21 +51,21 @@ fn the_window_is_worked_with_keys_alone() {
     window.type_keys(key::DOWN);
     window.wait_for_text(&hook("block-path"), "root/step:add");
 
-    // The tab that had the focus goes; its keys do not.
+    // The tab that had the focus disappears, but keys still work.
     window.type_keys("2");
     window.wait_for(&hook("items"));
     window.type_keys("3");
     window.wait_for(&hook("state-page"));
     window.type_keys("4");
     window.wait_for(&hook("events"));
-    // The selected block ended before: from its end to the newest event, and one back.
+    // The selected block has ended: `l` goes to the newest event, `,` one back.
     window.type_keys("l,");
     window.wait(&hook("live"), |texts| texts.first()?.contains("+1").then_some(()));
     window.type_keys("l1");
     window.wait_for(&hook("timeline"));
     assert_eq!(tab_of(&window).as_deref(), Some("Timeline"));
 
-    // Text is text.
+    // In a text field, keys are text.
     window.click(&hook("session-search"));
     window.type_keys("s12");
     assert_eq!(window.script("return document.activeElement.value", &[]), "s12");
@@ -83,7 +83,8 @@ fn few_presses_of_tab_lead_to_the_timeline() {
     assert!(presses.is_some_and(|presses| presses <= 16), "{presses:?}");
 }
 
-/// Whether all of an element can be seen: no side of it is cut off or lies below another one. Its corners are round.
+/// Whether an element is fully visible: none of its sides is cut off or covered. Corners are ignored, as they are
+/// round.
 const SEEN: &str = "const one = document.querySelector(arguments[0]); const box = one.getBoundingClientRect(); \
     const [x, y] = [(box.left + box.right) / 2, (box.top + box.bottom) / 2]; \
     return [[box.left + 1, y], [box.right - 1, y], [x, box.top + 1], [x, box.bottom - 1]] \
@@ -103,7 +104,7 @@ fn nothing_is_cut_off_in_the_smallest_window() {
     for name in ["filter", "bar-colour", "switch-cut", "switch-critical"] {
         assert_eq!(window.script(SEEN, &[&hook(name)]), true, "{name}");
     }
-    // The tabs of a block fit, the last one, too.
+    // All tabs of a block fit, including the last one.
     window.click(&hook("block-tab-source"));
     assert_eq!(window.script(SEEN, &[&hook("block-tab-source")]), true);
     window.script("location.hash = 'flow=count&action=twice'", &[]);

@@ -1,4 +1,4 @@
-//! Workers on a file: what they leave alone.
+//! Workers on a file: requests that they skip.
 
 use tests::bench::Place;
 
@@ -12,7 +12,7 @@ const steps = handler({ name: \"steps\", execute: async (_: any, ctx: any) => {
 } });
 export default defineFlow({ kind: \"slow\", actions: { go: { block: slow }, steps: { block: steps } } });";
 
-/// A request that ends its process whenever it goes on would end one worker after another.
+/// A request that ends its process at every resume would end one worker after another.
 #[test]
 fn a_request_that_always_ends_its_process_is_left_to_a_person() {
     let place = Place::with_flow(FLOW);
@@ -30,15 +30,15 @@ fn a_request_that_always_ends_its_process_is_left_to_a_person() {
         last.stderr.contains("r1 skipped (it was resumed 10 times") && last.stdout.contains("0 requests"),
         "{last}"
     );
-    // A person may.
+    // A person may still resume it.
     let going = place.start("resume r1");
     place.until_status("r1", "in_progress");
     going.kill();
 }
 
-/// A long block that goes on a part of its way in each process is resumed, however often it is interrupted.
+/// A long block that makes progress in each process is resumed, however often it is interrupted.
 #[test]
-fn a_block_that_goes_on_is_resumed_however_often_its_process_ends() {
+fn a_block_that_makes_progress_is_resumed_however_often_its_process_ends() {
     let place = Place::with_flow(FLOW);
     let done = |place: &Place| {
         let ends = place.get("events r1 --kind effect_finished");

@@ -1,4 +1,4 @@
-// The Verify page over a host whose verdicts are written here: what it says while it verifies, of faults, and by keys.
+// The Verify page with a mock host: results, progress, errors and keys.
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
@@ -93,7 +93,7 @@ test('narrowed to a flow, only its runs are counted', async () => {
   expect(app.route.current).toEqual({ at: 'verify', only: 'chat' });
 });
 
-test('progress is told while it verifies, and Cancel says how many were not verified', async () => {
+test('progress is shown while it verifies, and after Cancel the number of runs not verified', async () => {
   await open([]);
   await screen.findByTestId('verify-empty');
   let told: (progress: VerifyProgress) => void = () => {};
@@ -113,7 +113,7 @@ test('progress is told while it verifies, and Cancel says how many were not veri
   expect(text('verify-count-differs')).toBe('2');
 });
 
-test('a fault is shown with its text, and what was there stays', async () => {
+test('an error is shown with its text, and earlier results stay', async () => {
   await open();
   await screen.findAllByTestId('verify-group');
   vi.spyOn(host, 'verify').mockRejectedValue({ kind: 'refused', message: 'the folder is gone' });
@@ -122,7 +122,7 @@ test('a fault is shown with its text, and what was there stays', async () => {
   expect(texts('verify-group-count')).toEqual(['2', '1', '1']);
 });
 
-test('accepting asks first, and names how many', async () => {
+test('accepting asks for confirmation with the number of runs', async () => {
   await open();
   await screen.findAllByTestId('verify-group');
   await fireEvent.click(screen.getByTestId('accept-group'));
@@ -138,7 +138,7 @@ test('accepting asks first, and names how many', async () => {
   expect([text('verify-count-differs'), text('verify-count-same')]).toEqual(['1', '3']);
 });
 
-test('a badge stands beside its flow alone, and leads to its runs', async () => {
+test('only a flow with differences has a badge, which opens its runs', async () => {
   await open();
   await waitFor(() => expect(texts('flow-badge')).toEqual(['1 asks new', '3 differ']));
   await fireEvent.click(screen.getAllByTestId('flow-badge')[1] as HTMLElement);

@@ -1,6 +1,6 @@
-//! `flowglass debug`: a prompt over a recorded request. A line is a word with what it needs; each gets one answer.
+//! `flowglass debug`: a prompt over a recorded request. A line is a command with its arguments, and gets one answer.
 //!
-//! What is wrong gets an answer, too, and the prompt goes on; it ends with `q` or the end of the input.
+//! Invalid lines get an answer, too. The prompt ends with `q` or the end of the input.
 
 mod answer;
 mod words;
@@ -25,7 +25,7 @@ const REACH: u32 = 4;
 struct Prompt {
     session: Session,
     is_json: bool,
-    /// What an empty line repeats.
+    /// The command that an empty line repeats.
     last_move: Option<String>,
 }
 
@@ -40,7 +40,7 @@ pub(crate) fn debug(
     crate::inside::show_progress(workspace);
     let session = Session::open(workspace.clone(), dir, request, at)?;
     let mut prompt = Prompt { session, is_json, last_move: None };
-    // A reader that went away wants no more, and that is no failure.
+    // Ignore a closed output: its reader has gone away.
     let _ = prompt.run();
     Ok(Outcome { json: Value::Null, text: String::new(), code: exit::DONE })
 }
@@ -51,7 +51,7 @@ impl Prompt {
         let shows_prompt = std::io::stdin().is_terminal() && !self.is_json;
         self.say(&Answer::at(&self.session, self.session.arrived()))?;
         if shows_prompt {
-            self.write("h lists the words\n")?;
+            self.write("h lists the commands\n")?;
         }
         loop {
             if shows_prompt {
@@ -151,7 +151,7 @@ fn set(session: &mut Session, kind: Kind) -> Result<Answer, Fault> {
     Ok(Answer::breakpoints(std::iter::once(row)))
 }
 
-/// A place that people write: without a file it is in the current one.
+/// Resolves a place that a person typed: without a file, it is in the current one.
 fn line_of(session: &Session, place: Place, condition: Option<String>) -> Result<AtLine, Fault> {
     let file = match place.file {
         Some(file) => session.files.find(&file).map_err(|message| Fault::NotFound { message })?.1.to_owned(),

@@ -1,4 +1,4 @@
-//! What models were asked and what it came to, as text.
+//! Model calls and their totals, as text.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{counted, cut, duration, plain, short};
 
-/// What a request came to, on one line; what it has none of is left out.
+/// The totals of a request on one line, without those that are zero.
 pub(crate) fn totals(totals: &Totals) -> String {
     let sums = &totals.sums;
     let mut parts = vec![counted(totals.blocks, "block")];
@@ -42,7 +42,7 @@ fn thousands(count: u64) -> String {
     }
 }
 
-/// Two digits that say something, and cents where there are some: `$0.00021`, `$0.012`, `$3.40`.
+/// Two significant digits, or cents if there are any: `$0.00021`, `$0.012`, `$3.40`.
 pub(crate) fn dollars(cost: f64) -> String {
     if cost == 0.0 {
         return "$0".to_owned();
@@ -51,8 +51,8 @@ pub(crate) fn dollars(cost: f64) -> String {
     format!("${:.digits$}", half_up(cost, digits))
 }
 
-/// Rounds as people do and the window does: 0.145 is 0.15, though no binary fraction is 0.145. Costs are whole
-/// trillionths.
+/// Rounds half up in decimal, like the window: 0.145 becomes 0.15, although no binary fraction equals 0.145. Costs are
+/// whole trillionths.
 fn half_up(cost: f64, digits: usize) -> f64 {
     if digits > 11 {
         return cost;
@@ -61,7 +61,7 @@ fn half_up(cost: f64, digits: usize) -> f64 {
     ((cost * 1e12).round() / (1e12 / scale)).round() / scale
 }
 
-/// Every call with what was said and what it took.
+/// Every call with its messages, its reply, its tokens and its time.
 pub(crate) fn calls(calls: &[ModelCallRow]) -> String {
     calls.iter().map(call).collect::<Vec<_>>().join("\n")
 }
@@ -120,7 +120,7 @@ fn call(call: &ModelCallRow) -> String {
     text
 }
 
-/// What a message says: its words, calls of tools as code would write them, and what tools gave.
+/// The content of a message: its text, tool calls written as code, and tool results.
 fn said(content: &Value) -> String {
     match content.as_array() {
         Some(parts) => cut(&parts.iter().map(part).collect::<Vec<_>>().join(" ")),
@@ -139,7 +139,7 @@ fn part(part: &Value) -> String {
     }
 }
 
-/// Where a message comes from, if that is known.
+/// The source of a message, if it is known.
 fn origin(source: &MessageSource) -> Option<String> {
     Some(match source {
         MessageSource::System => "prompt".to_owned(),
@@ -157,7 +157,7 @@ mod tests {
     use super::{dollars, thousands};
 
     #[test]
-    fn amounts_are_short_and_say_something() {
+    fn amounts_are_short_and_keep_significant_digits() {
         let shown = [0.0, 0.000_021, 0.0123, 0.099, 3.4].map(dollars);
         assert_eq!(shown, ["$0", "$0.000021", "$0.012", "$0.099", "$3.40"]);
         let halves = [0.145, 0.225, 1.005, 0.0235].map(dollars);

@@ -18,7 +18,7 @@ test('a block that waits for an answer is not finished', () => {
   const progress = new Progress();
   progress.tell(false, counts({}), 'suspended');
   expect(progress.words).toBe('1 of 3 blocks finished, 2 waiting for an answer. Request suspended.');
-  // What waited once has ended with the request.
+  // The block that waited ended with the request.
   progress.tell(false, counts({ blocks: 5, finished: 5, suspended: 1 }), 'completed');
   expect(progress.words).toBe('5 of 5 blocks finished. Request completed.');
 });

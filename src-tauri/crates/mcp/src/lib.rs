@@ -1,8 +1,8 @@
-//! The door for coding agents: a Model Context Protocol server over one workspace (ARCHITECTURE §9.10).
+//! The interface for coding agents: a Model Context Protocol server over one workspace (ARCHITECTURE §9.10).
 //!
 //! Seven tools read recorded runs and, if a person trusts the folder, run flows. Every answer is one sentence, rows,
-//! and handles to go on with, and fits a budget of tokens. Must not know how a value is found: it asks the
-//! [`runner::Workspace`].
+//! and handles for further calls, and fits a budget of tokens. Must not find values itself: the [`runner::Workspace`]
+//! does.
 //! Must not print to standard output, which belongs to the protocol.
 
 mod address;

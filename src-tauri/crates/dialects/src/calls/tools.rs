@@ -1,7 +1,7 @@
 //! The tools of a context, and the schema of a solution that is made of them.
 //!
-//! Pure. A tool's properties that begin with `_` are reserved: `const` binds, anything else lets the model choose. What
-//! the model is told of a Call is what the Call is checked with.
+//! Pure. A tool's properties that begin with `_` are reserved: `const` fixes the value, any other schema lets the model
+//! choose. A Call is checked with the same schema that the model gets.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use super::problem::{Kind, problem};
 use engine::error::FlowError;
 use engine::flow::Registered;
 
-/// The reserved properties. They stand among a tool's properties, or beside them.
+/// The reserved properties, which a tool has in `properties` or at the top level.
 const RESERVED: [&str; 8] =
     ["_tool", "_scopes", "_outputPath", "_outputMethod", "_activity", "_delegate", "_instance", "_output"];
 
@@ -24,9 +24,9 @@ const RESERVED: [&str; 8] =
 pub(super) struct Tool {
     /// Its schema, in which every reserved property is a schema among the properties.
     pub(super) schema: Value,
-    /// The schema of a Call, as the model is told it.
+    /// The schema of a Call, as the model gets it.
     of_call: Value,
-    /// The same, compiled when the first Call is checked.
+    /// `of_call`, compiled when the first Call is checked.
     compiled: OnceCell<Result<Schema, String>>,
 }
 
@@ -40,8 +40,8 @@ impl Tool {
         Tool { schema, of_call, compiled: OnceCell::new() }
     }
 
-    /// Returns what is wrong with a Call. What the author has fixed counts as written, reserved properties of which the
-    /// tool says nothing are no part of its schema, and `null` is as good as absent.
+    /// Returns the issues of a Call. Values that the author has fixed count as given, reserved properties that the tool
+    /// does not have are not checked, and `null` counts as absent.
     pub(super) fn issues(&self, call: &Map<String, Value>) -> Result<Vec<Issue>, FlowError> {
         let compiled = self.compiled.get_or_init(|| Schema::new(&self.of_call));
         let compiled = compiled.as_ref().map_err(|why| {
@@ -67,7 +67,7 @@ impl Tool {
     }
 }
 
-/// Puts the reserved properties that stand beside the properties among them. One that is no schema is the value itself.
+/// Moves reserved properties of the top level into `properties`. One that is not a schema becomes a `const`.
 fn with_reserved_inside(tool: &Value) -> Value {
     let mut schema = tool.as_object().cloned().unwrap_or_default();
     let beside = RESERVED.iter().filter_map(|key| Some((*key, schema.shift_remove(*key)?))).collect::<Vec<_>>();
@@ -90,10 +90,10 @@ fn with_reserved_inside(tool: &Value) -> Value {
     schema.into()
 }
 
-/// What a tool says of one of its reserved properties.
+/// How a tool defines a reserved property.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Reserved<'t> {
-    /// Nothing.
+    /// The tool does not have it.
     Absent,
     /// `const`: the author has decided.
     Fixed(&'t Value),
@@ -101,7 +101,7 @@ pub(super) enum Reserved<'t> {
     Open(&'t Value),
 }
 
-/// Returns what a tool says of a reserved property.
+/// Returns how a tool defines a reserved property.
 pub(super) fn reserved<'t>(tool: &'t Value, name: &str) -> Reserved<'t> {
     match tool.get("properties").and_then(|properties| properties.get(name)) {
         None => Reserved::Absent,
@@ -109,13 +109,13 @@ pub(super) fn reserved<'t>(tool: &'t Value, name: &str) -> Reserved<'t> {
     }
 }
 
-/// Returns why no Call of a registered tool could be checked, if so.
+/// Returns the error of a registered tool's schema, if no Call could be checked with it.
 pub fn fault(name: &str, schema: &Value) -> Option<String> {
     let tool = Tool::new(name, schema, &Registered::default());
     Schema::new(&tool.of_call).err().map(|why| format!("Tool \"{name}\": {why}"))
 }
 
-/// Returns the tools that a context offers. Of two with one name the last counts.
+/// Returns the tools that a context offers. The last of two tools with the same name counts.
 pub(super) fn offered(context: &[Value], registered: &Registered) -> Result<Tools, FlowError> {
     let mut tools = Tools::new();
     for message in context.iter().filter(|message| kind(message) == "tool") {
@@ -147,7 +147,7 @@ pub(super) fn offered(context: &[Value], registered: &Registered) -> Result<Tool
     Ok(tools)
 }
 
-/// Returns the Activity that runs a tool's Calls, by its schema alone; `None` if there is none.
+/// Returns the Activity that runs a tool's Calls according to the tool's schema, if there is one.
 pub(super) fn activity_of<'t>(name: &'t str, tool: &'t Value, registered: &Registered) -> Option<&'t str> {
     match reserved(tool, "_activity") {
         Reserved::Fixed(Value::String(own)) => Some(own.as_str()).filter(|own| !own.is_empty()),

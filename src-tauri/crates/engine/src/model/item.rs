@@ -1,16 +1,16 @@
-//! Items: what a request shows, and who sees it (SEMANTICS §7).
+//! Items: the parts of a request's visible result, and who sees them (SEMANTICS §7).
 
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Who an item is for, besides the developer, who sees all.
+/// Who sees an item, besides the developer, who sees all items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 pub struct Visibility {
     /// The client receives and renders it.
     pub client: bool,
-    /// It enters the history that models see.
+    /// It is part of the history that models see.
     pub history: bool,
 }
 
@@ -49,7 +49,7 @@ pub struct NewItem {
     pub item_type: String,
     /// Its status.
     pub status: ItemStatus,
-    /// Of a component: a new one with the same key replaces the last one.
+    /// The key of a component: a new one with the same key replaces the previous one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<String>,
     /// Whether it is shown to clients but not to later requests.

@@ -1,8 +1,8 @@
-//! The one reducer of attempts: how every execution of a path stands, and which of its events count.
+//! The only reducer of attempts: the state of every execution of a path, and which of its events count.
 //!
-//! An attempt that was cut off by a crash, or that waited for an answer, ran again from its top; so did one that was
-//! tried again. What its callbacks did that had returned counts all the same, because a resume does not call them
-//! again. Every view and the store go by this (SEMANTICS §5); nothing else may decide it.
+//! An attempt that a crash cut off, that waited for an answer or that was retried runs again from its start. What its
+//! returned callbacks did still counts, because a resume does not call them again. All views and the store use this
+//! module (SEMANTICS §5); nothing else may decide it.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,15 +10,14 @@ use crate::model::error::FlowError;
 use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::views::items::rules::is_told_failure;
 
-/// What an event means for the writes of attempts to shared memory. What a callback wrote that has returned
-/// stays in any case.
+/// What an event means for the writes of attempts to shared memory. The writes of returned callbacks always stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// Its attempt begins.
     Begins,
-    /// Its attempt begins because the one before it had failed: what that one did no longer counts.
+    /// Its attempt begins because the previous one failed: what that one did no longer counts.
     Replaces,
-    /// Its attempt goes on after an interruption: what it did before no longer counts.
+    /// Its attempt continues after an interruption: what it did before no longer counts.
     GoesOn,
     /// Its attempt completed, and what it did counts.
     Counts,
@@ -26,11 +25,11 @@ pub enum Verdict {
     Failed,
     /// Its attempt ended without effect: it is tried again, it waits for an answer, or it was stopped.
     RolledBack,
-    /// So did every attempt that has not ended: the request is taken up again, or has ended.
+    /// The request is resumed or has ended, so every attempt that has not ended is rolled back.
     AllRolledBack,
 }
 
-/// What an event means for attempts, if it means anything.
+/// What an event means for attempts; `None` if it means nothing.
 pub fn verdict(kind: &EventKind) -> Option<Verdict> {
     match kind {
         EventKind::BlockStarted { replaces_failed: true, .. } => Some(Verdict::Replaces),
@@ -42,7 +41,7 @@ pub fn verdict(kind: &EventKind) -> Option<Verdict> {
     }
 }
 
-/// Whether an attempt ended with a failure after which it was tried again.
+/// Whether an attempt failed and was then retried.
 pub fn is_tried_again(kind: &EventKind) -> bool {
     matches!(kind, EventKind::BlockFinished { outcome: Outcome::Abandoned, error: Some(_), .. })
 }
@@ -60,7 +59,7 @@ pub fn end(outcome: Outcome, error: Option<&FlowError>) -> Verdict {
 /// One execution of a path: its path, and its number.
 pub type AttemptKey<'e> = (&'e str, u32);
 
-/// How an execution stands at the end of the events that were read.
+/// The state of an execution at the end of the events that were read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stands {
     /// It has not ended, and its process may still run it.
@@ -69,24 +68,24 @@ pub enum Stands {
     CutOff,
     /// It waits for an answer.
     Waiting,
-    /// It waited for an answer, and its path began again, or the request ended.
+    /// It waited for an answer until its path began again or the request ended.
     Waited,
-    /// It ended by itself, with an output or an error. One that was stopped is `stopped`.
+    /// It ended with an output or an error. `stopped` tells whether it was stopped from outside.
     Ended { outcome: Outcome, stopped: bool },
 }
 
-/// What is known of one execution.
+/// One execution of a path.
 #[derive(Clone, Copy, Debug)]
 pub struct Attempt<'e> {
     /// Its `block_started`.
     pub started: &'e Event,
     /// Its `block_finished`.
     pub finished: Option<Seq>,
-    /// How it stands.
+    /// Its state.
     pub stands: Stands,
     /// Whether a resume took it from the log.
     pub memoized: bool,
-    /// Whether it was running when the request was taken up again, or ended.
+    /// Whether it was running when the request was resumed or ended.
     pub(super) was_cut: bool,
     /// Whether it failed, and a resume ran it again.
     pub(super) runs_again: bool,
@@ -104,7 +103,7 @@ impl<'e> Attempt<'e> {
 }
 
 impl Stands {
-    /// Whether what the execution wrote to shared memory comes to nothing; while it runs that is open.
+    /// Whether the execution's writes to shared memory are rolled back. This is not yet decided while it runs.
     pub(super) fn is_rolled_back(self, was_cut: bool, live: bool) -> bool {
         if was_cut {
             return true;
@@ -116,7 +115,7 @@ impl Stands {
         }
     }
 
-    /// Whether the execution has ended, or will never.
+    /// Whether the execution has ended, or can never end.
     pub(super) fn has_ended(self, live: bool) -> bool {
         match self {
             Stands::Running => !live,
@@ -129,17 +128,17 @@ impl Stands {
 /// Every execution of a request, from one pass over its events.
 #[derive(Debug, Default)]
 pub struct Ends<'e> {
-    /// How each stands now.
+    /// The current state of each.
     attempts: HashMap<AttemptKey<'e>, Attempt<'e>>,
-    /// How those that went on after an interruption stood before, with the event by which they went on.
+    /// Of executions that continued after interruptions: their states before, each with the event of the continuation.
     before: HashMap<AttemptKey<'e>, Vec<(Seq, Attempt<'e>)>>,
-    /// The items with which a later run of their attempt went on, by the event of that run: they are its own.
+    /// Items that a later run of their attempt continued, with the event of that run, to which they now belong.
     carried: HashMap<Seq, Seq>,
-    /// What callbacks did that had returned.
+    /// Events of callbacks that returned.
     kept: HashSet<Seq>,
-    /// What a resume brought into force again, from the log.
+    /// Events that a resume re-applied from the log.
     repeated: HashSet<Seq>,
-    /// What calls of callbacks did that were called again.
+    /// Events of calls of callbacks that were called again.
     superseded: HashSet<Seq>,
 }
 
@@ -147,8 +146,8 @@ impl<'e> Ends<'e> {
     /// Reads events from the first of a request on.
     pub fn read(events: &'e [Event]) -> Self {
         let mut ends = Ends::default();
-        // Those of `attempts` that have not ended, and by path the newest that waits. A resume lets it wait until its
-        // path begins again.
+        // The attempts that have not ended, and for each path the newest that waits. After a resume it waits on until
+        // its path begins again.
         let (mut running, mut waiting) = (HashSet::new(), HashMap::new());
         for event in events {
             match (&event.kind, event.path.as_deref()) {
@@ -156,7 +155,7 @@ impl<'e> Ends<'e> {
                     ends.stand(running.drain(), Stands::CutOff);
                 }
                 (EventKind::RequestFinished { .. }, None) => {
-                    // Whoever waited then waits no more. What ran may still be heard of: its process has not ended.
+                    // Waiting attempts wait no longer. Running ones may still record events: their process goes on.
                     ends.stand(waiting.drain(), Stands::Waited);
                     for key in &running {
                         ends.attempts.entry(*key).and_modify(|attempt| attempt.was_cut = true);
@@ -225,20 +224,21 @@ impl<'e> Ends<'e> {
         }
     }
 
-    /// One execution, if it began.
+    /// Returns an execution, if it began.
     pub fn attempt<'s>(&'s self, path: &'s str, attempt: u32) -> Option<&'s Attempt<'e>> {
         let attempts: &'s HashMap<AttemptKey<'s>, Attempt<'e>> = &self.attempts;
         attempts.get(&(path, attempt))
     }
 
-    /// The execution that an event belongs to, if it belongs to one that began. Of one that went on after an
-    /// interruption, how it stood before, if the event came before.
+    /// Returns the execution that an event belongs to, if that began. If it continued after an interruption later than
+    /// the event, returns its state before the interruption.
     pub fn of<'s>(&'s self, event: &'s Event) -> Option<&'s Attempt<'e>> {
         let path = event.path.as_deref()?;
         self.earlier(event).or_else(|| self.attempt(path, event.attempt))
     }
 
-    /// How the execution of an event stood that went on after an interruption, if the event came before.
+    /// Returns the state of an event's execution before an interruption after which it continued, if the event is
+    /// older.
     fn earlier<'s>(&'s self, event: &'s Event) -> Option<&'s Attempt<'e>> {
         if self.before.is_empty() {
             return None;
@@ -249,42 +249,42 @@ impl<'e> Ends<'e> {
         earlier.iter().find(|(goes_on, _)| seq < *goes_on).map(|(_, attempt)| attempt)
     }
 
-    /// Whether an execution did something in vain before it went on: it was cut off or waited, and neither had the
-    /// callback returned that did it, nor was it the telling of a failure.
+    /// Whether an event is without effect because its execution was then cut off or waited. Events of returned
+    /// callbacks and reports of failures keep their effect.
     pub(super) fn is_in_vain(&self, event: &Event) -> bool {
         let stays = || self.is_kept(event) || is_told_failure(&event.kind);
         self.earlier(event).is_some_and(|run| run.stands.is_rolled_back(run.was_cut, false)) && !stays()
     }
 
-    /// Whether the execution of an event went on after it, as the same instance.
+    /// Whether the execution of an event was later continued as the same instance.
     pub(super) fn went_on(&self, event: &Event) -> bool {
         self.earlier(event).is_some()
     }
 
-    /// Whether an event is what a callback did that has returned.
+    /// Whether an event belongs to a callback that returned.
     pub fn is_kept(&self, event: &Event) -> bool {
         self.kept.contains(&event.seq)
     }
 
-    /// Whether a resume brought this into force again.
+    /// Whether a resume re-applied an event.
     pub fn is_repeated(&self, event: &Event) -> bool {
         self.repeated.contains(&event.seq)
     }
 
-    /// Whether a call of a callback did this that was called again.
+    /// Whether an event belongs to a call of a callback that was called again.
     pub fn is_superseded(&self, event: &Event) -> bool {
         self.superseded.contains(&event.seq)
     }
 
-    /// Whether an event is part of an attempt that a resume took from the log. What follows the end of such an
-    /// attempt is new: a failure is told, or rescued, only then.
+    /// Whether an event is part of an attempt that a resume took from the log. Events after the end of such an attempt
+    /// are new, for example the report or the rescue of its failure.
     pub fn is_taken_from_log(&self, event: &Event) -> bool {
         let end = self.of(event).filter(|attempt| attempt.memoized).and_then(|attempt| attempt.finished);
         end.is_some_and(|end| event.seq <= end)
     }
 
-    /// Whether an event is a write to shared memory that is without effect: one of an attempt that was rolled back,
-    /// or, of a request that nobody runs, of an attempt that has not ended.
+    /// Whether an event is a write to shared memory without effect: its attempt was rolled back, or has not ended and
+    /// no process runs the request.
     pub fn is_rolled_back(&self, event: &Event, live: bool) -> bool {
         let is_shared = matches!(&event.kind, EventKind::StateChanged { scope, .. } if !scope.kind.is_durable());
         let Some(attempt) = self.of(event).filter(|_| is_shared) else { return false };
@@ -295,8 +295,8 @@ impl<'e> Ends<'e> {
     }
 }
 
-/// The events of a request that say something of its session and count: those of blocks that ended, and those of
-/// callbacks that returned, unless their block was tried again.
+/// The events of a request that count for its session: those of blocks that ended, and those of callbacks that
+/// returned, unless their block was retried.
 pub(crate) fn counting(events: &[Event]) -> impl Iterator<Item = &Event> {
     let ends = Ends::read(events);
     events.iter().filter(move |event| match ends.of(event).map(|attempt| attempt.stands) {
@@ -311,8 +311,8 @@ pub fn rolled_back(events: &[Event], live: bool) -> HashSet<Seq> {
     events.iter().filter(|event| ends.is_rolled_back(event, live)).map(|event| event.seq).collect()
 }
 
-/// The event with which a block at a path first finished in the newest of its attempts that count: not where a
-/// resume took that from the log. Where none counts, its newest end of any kind.
+/// The event with which the newest attempt that counts first finished at a path, and not the one by which a resume took
+/// it from the log. If no attempt counts, the newest end of any kind.
 pub fn first_end(events: &[Event], path: &str) -> Option<Seq> {
     let ends = events.iter().rev().filter(|event| event.path.as_deref() == Some(path));
     let mut ends = ends.filter_map(|event| match &event.kind {

@@ -9,13 +9,13 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How the names of such files end.
+/// The ending of the names of such files.
 const END: &str = ".part";
 
-/// A file that is being written. It is removed with the value, unless it was put in its place.
+/// A file that is being written. Dropping the value removes it, unless it was renamed to its final name.
 pub(crate) struct UnfinishedFile {
     pub(crate) path: PathBuf,
-    /// Held locked.
+    /// Locked.
     pub(crate) file: File,
 }
 
@@ -28,7 +28,7 @@ impl UnfinishedFile {
         loop {
             let file = File::create_new(&path)?;
             match file.try_lock() {
-                // Another process takes it for a leftover, and removes it.
+                // Another process is removing it as a leftover.
                 Err(TryLockError::WouldBlock) => {
                     while path.exists() && file.try_lock().is_err() {
                         std::thread::sleep(Duration::from_millis(1));
@@ -51,10 +51,10 @@ impl Drop for UnfinishedFile {
     }
 }
 
-/// Removes the temporary files that killed processes left in the folders of `files`, if the name of the file that they
-/// were to become ends in `ending`. Errors are ignored.
+/// Removes the temporary files that killed processes left in the folders of `files`, if their final name would end in
+/// `ending`. Errors are ignored.
 pub(crate) fn remove_leftovers_beside(files: &[PathBuf], ending: &str) {
-    // A link is written where it leads to.
+    // A link is written at its target.
     let place = |file: &PathBuf| std::fs::canonicalize(file).unwrap_or_else(|_| file.clone());
     let folders: HashSet<PathBuf> = files.iter().filter_map(|file| Some(place(file).parent()?.to_owned())).collect();
     folders.iter().for_each(|folder| remove_leftovers(folder, ending));
@@ -70,7 +70,7 @@ fn remove_leftovers(folder: &Path, ending: &str) {
         }
         let path = entry.path();
         let Ok(file) = File::open(&path) else { continue };
-        // Locked until it is removed: its process would write on.
+        // Keep the lock until the file is removed; a live process holds the lock itself.
         if file.try_lock().is_ok() {
             let _ = std::fs::remove_file(path);
         }
@@ -78,7 +78,7 @@ fn remove_leftovers(folder: &Path, ending: &str) {
     }
 }
 
-/// Whether a name is `NAME.PID.part`, of a place whose name ends in `ending`.
+/// Whether a name is `NAME.PID.part`, with a `NAME` that ends in `ending`.
 fn is_unfinished(name: &str, ending: &str) -> bool {
     let place = name.strip_suffix(END).and_then(|rest| rest.rsplit_once('.'));
     place.is_some_and(|(place, id)| {
@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_leftover_is_removed_and_a_file_that_is_written_stays() {
+    fn a_leftover_is_removed_but_not_a_file_that_is_being_written() {
         let folder = tempfile::tempdir().unwrap();
         let at = |name: &str| folder.path().join(name);
         let others = ["a.run", "a.run.part", "a.run.x.part", "a.txt.7.part"];

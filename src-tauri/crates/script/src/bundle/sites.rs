@@ -1,7 +1,7 @@
 //! The site table of a source: one row for each place where its code may fail, read from its syntax tree.
 //!
-//! The table is made when the first error asks for it. It serves the bundle and the author's files alike. Must not
-//! know what the runtime says about an error: that is `explained`.
+//! The table is built at the first error. It is used for the bundle and for the author's files. Must not know the
+//! runtime's messages: that is `explained`.
 
 mod rows;
 
@@ -24,23 +24,24 @@ pub(crate) enum Kind {
     ForOf,
     /// `yield*`.
     Delegate,
-    /// A list that is taken apart. `init` is what it is taken from; `None` for a parameter. `place` is where it stands.
+    /// A destructured list. `init` is its source (`None` for a parameter), `place` the place of the pattern.
     ArrayPattern { init: Option<Taken>, place: Within },
-    /// An object that is taken apart: its first property, and what it is taken from. `has_inner` tells of a pattern
-    /// inside, whose value may be the one that is missing; `list` is where the first list inside is.
+    /// A destructured object: its first property and its source. `has_inner` tells whether there is a pattern inside,
+    /// whose value may be the missing one; `list` is the offset of the first list inside.
     ObjectPattern { key: Option<String>, init: Option<Taken>, has_inner: bool, list: Option<u32>, place: Within },
-    /// The read of a property. `object_end` is where the object ends; `is_unplaced` tells that the object begins with
-    /// `this` or a literal, of which the runtime reports no place.
+    /// The read of a property. `object_end` is where the object ends; `is_unplaced` tells whether the object begins
+    /// with
+    /// `this` or a literal, for which the runtime reports no place.
     Member { key: Key, object_end: u32, is_unplaced: bool },
     /// An operator with two operands; `right` is where the second one begins.
     Binary { operator: &'static str, left: String, right: u32, operand: String },
     /// A write to a variable or a property.
     Write { key: Key, is_variable: bool },
-    /// What a class extends.
+    /// The expression after `extends`.
     Heritage,
     /// The removal of a property.
     Delete { key: Key },
-    /// A private method or accessor of the class that is the row: its name, and whether it is of the class itself.
+    /// A private method or accessor of the class in this row.
     PrivateMethod { name: String, is_static: bool },
 }
 
@@ -69,17 +70,17 @@ pub(crate) struct Call {
     pub(crate) texts: Vec<Option<String>>,
 }
 
-/// What something is taken from.
+/// The source of a destructuring.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Taken {
     pub(crate) text: String,
     pub(crate) start: u32,
     pub(crate) end: u32,
-    /// Whether it is a name or a literal: Node repeats those, and tells the kind of other values.
+    /// Whether it is a name or a literal: Node prints those as written, and only the kind of other values.
     pub(crate) is_plain: bool,
 }
 
-/// Where a pattern stands. The runtime notes no place for one: it reports what it noted before.
+/// The place of a pattern. The runtime notes no place for patterns, and reports the last place that it noted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Within {
     /// Among the parameters of its function.
@@ -157,8 +158,8 @@ impl Sites {
     }
 
     /// Returns whether a name is that of a variable or a class wherever the source uses it, and in scope at an offset.
-    /// The bundler drops a declaration that is never come to, and the runtime then says that the name is not defined.
-    /// An expression of a question may also use a name whose scope does not reach its statement.
+    /// The bundler drops an unreachable declaration, and the runtime then reports that the name is not defined. An
+    /// expression of a question may also use a name that is not in scope at its statement.
     pub(crate) fn declares(&self, name: &str, at: u32) -> bool {
         let declares = |program: &Program<'_>| {
             let semantic = SemanticBuilder::new().with_build_nodes(true).build(program).semantic;
@@ -194,8 +195,8 @@ impl Sites {
     }
 }
 
-/// The place that the runtime reports of a frame, and the function of that frame: what has failed stands in it. What is
-/// near in another function is never meant.
+/// The place that the runtime reports for a frame, and the function of that frame. The failed site is always in this
+/// function.
 #[derive(Clone, Copy)]
 pub(crate) struct Here<'s> {
     pub(crate) sites: &'s Sites,

@@ -1,31 +1,31 @@
 //! Detects that a file of the database was removed or replaced while it is open.
 //!
-//! On Unix such a file stays writable through open descriptors, and SQLite reports no error. What is written to the
-//! database itself is lost then; without its log (`-wal`) or the index of the log (`-shm`), another process reads an
-//! older state and both overwrite each other's pages.
+//! On Unix such a file stays writable through open descriptors, and SQLite reports no error. Writes to a removed
+//! database are lost. If its log (`-wal`) or the log's index (`-shm`) was removed, another process reads an older state
+//! and both overwrite each other's pages.
 
 use std::path::{Path, PathBuf};
 
 use crate::file::open::{real, sibling};
 
-/// The database, its log and the index of the log, as they were when it was opened.
+/// The identities of the database, its log and the log's index when the database was opened.
 #[derive(Clone, Debug)]
 pub(crate) struct OpenFiles {
     path: PathBuf,
     identities: [Identity; SUFFIXES.len()],
 }
 
-/// What is added to the name of the database.
+/// The endings of their names after the name of the database.
 const SUFFIXES: [&str; 3] = ["", "-wal", "-shm"];
 
 impl OpenFiles {
-    /// The files of a database that a connection has read, so that all of them exist.
+    /// Call it after a connection has read the database, so that all files exist.
     pub(crate) fn of(path: &Path) -> OpenFiles {
         let path = real(path);
         OpenFiles { identities: SUFFIXES.map(|suffix| Identity::of(&sibling(&path, suffix))), path }
     }
 
-    /// The first of them that was removed or replaced.
+    /// Returns the first file that was removed or replaced.
     pub(crate) fn replaced(&self) -> Option<Replaced> {
         let files = SUFFIXES.iter().zip(&self.identities);
         let (suffix, _) = { files }.find(|(suffix, then)| Identity::of(&sibling(&self.path, suffix)) != **then)?;
@@ -54,7 +54,7 @@ impl Identity {
         Identity(std::fs::metadata(path).ok().map(|metadata| (metadata.dev(), metadata.ino())))
     }
 
-    /// Windows does not let an open file be removed.
+    /// Windows does not allow removing an open file.
     #[cfg(not(unix))]
     fn of(_path: &Path) -> Identity {
         Identity(None)

@@ -1,4 +1,4 @@
-//! What the store says of its commits beyond the promises of the log, which `promises.rs` tests.
+//! How the store reports its commits. The promises of the log are tested in `promises.rs`.
 
 use std::sync::{Arc, Mutex};
 
@@ -9,7 +9,7 @@ use store::Committed;
 use crate::support::*;
 
 #[test]
-fn listeners_are_called_with_what_was_stored() {
+fn listeners_are_called_with_the_stored_events() {
     let bed = bed();
     let scope = session_scope();
     let (mut a, mut b) = (Request::begin(&bed, "a"), Request::begin(&bed, "b"));
@@ -20,7 +20,7 @@ fn listeners_are_called_with_what_was_stored() {
     assert!(matches!(b.write(&scope, 0, &[patch(json!({"by": "b"}))]), Err(AppendError::Conflict(_))));
     b.commit(note("on")).unwrap();
     bed.unlisten(id);
-    // A further append is answered only after the listeners of the one before were called.
+    // The next append returns only after the listeners were called for the previous one.
     b.commit(note("not heard")).unwrap();
     let heard = heard.lock().unwrap();
     let heard: Vec<Vec<&str>> =
@@ -29,7 +29,7 @@ fn listeners_are_called_with_what_was_stored() {
 }
 
 #[test]
-fn evidence_that_nothing_follows_is_written_all_the_same() {
+fn evidence_is_written_even_if_no_append_follows() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     request.append(vec![note("alone")], AppendMode::Evidence).unwrap();

@@ -1,4 +1,4 @@
-//! A database of format 5 that is brought up to date: what was counted is counted again, and the old file is kept.
+//! Migrates a database of format 5: counts are computed again, and the old file is kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,9 +22,9 @@ fn format_of(path: &Path) -> u32 {
     Connection::open(path).unwrap().query_row("PRAGMA user_version", (), |row| row.get(0)).unwrap()
 }
 
-/// The lines of events are longer than they were, and what a large value weighs depends on its line.
+/// The lines of events became longer, and the weight of a large value depends on its line.
 #[test]
-fn what_large_values_weigh_is_counted_again() {
+fn the_weights_of_large_values_are_counted_again() {
     let folder = tempfile::tempdir().unwrap();
     let path = older(folder.path());
     let old = Connection::open(&path).unwrap();
@@ -47,9 +47,9 @@ fn what_large_values_weigh_is_counted_again() {
     assert!(problems.iter().all(|problem| !problem.what.contains("total")), "{problems:?}");
 }
 
-/// The second one copied what the first had already brought up to date, over the copy of the old file.
+/// The second process must not replace the copy of the old file by a copy of the migrated file.
 #[test]
-fn of_several_who_open_it_at_once_all_keep_the_old_file() {
+fn the_old_file_is_kept_if_several_processes_migrate_at_once() {
     for _ in 0..8 {
         let folder = tempfile::tempdir().unwrap();
         let path = older(folder.path());
@@ -70,9 +70,9 @@ fn of_several_who_open_it_at_once_all_keep_the_old_file() {
     }
 }
 
-/// A page that an older version made of the same events has other bytes, and was reported as damaged.
+/// A page that an older version wrote for the same events has other bytes, and must not be reported as damaged.
 #[test]
-fn pages_that_say_less_of_failures_are_made_again() {
+fn pages_with_fewer_details_of_failures_are_rebuilt() {
     let folder = tempfile::tempdir().unwrap();
     let store = open_in(&folder);
     let mut request = Request::begin(&store, "r");

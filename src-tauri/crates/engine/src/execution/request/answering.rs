@@ -10,18 +10,18 @@ use crate::model::event::EventKind;
 use crate::model::suspension::{Resolved, SuspensionRequest};
 
 impl Run {
-    /// Lets blocks that ask wait for an answer while others run. The caller must call [`Run::stop_waiting`] whenever
-    /// the request can make no progress.
+    /// Lets blocks wait for answers while other blocks run. The caller must call [`Run::stop_waiting`] whenever the
+    /// request can make no progress.
     pub fn accept_answers(&self) {
         self.live_questions.are_accepted.set(true);
     }
 
-    /// Returns the ids of the suspensions that [`Run::answer`] takes an answer for.
+    /// Returns the ids of the suspensions for which [`Run::answer`] accepts an answer.
     pub fn waiting_questions(&self) -> Vec<String> {
         self.live_questions.waiting.borrow().keys().cloned().collect()
     }
 
-    /// Records an answer and continues the block that asked. Does nothing if the block waits no longer.
+    /// Records an answer and continues the block that asked. Does nothing if the block no longer waits.
     pub fn answer(&self, resolved: Resolved) {
         let waiter = self.live_questions.waiting.borrow_mut().remove(&resolved.id);
         let Some(Waiter { place, asked, sender }) = waiter.filter(|waiter| !waiter.sender.is_canceled()) else {
@@ -51,9 +51,9 @@ impl Run {
 }
 
 impl Frame {
-    /// Returns whether the block may wait for an answer while others run. Not if something around it goes on only when
-    /// the block has ended: the next branch of a limited fan-out, or the timeout of a tool call. And not if it has
-    /// written to shared memory, which others must not see before it has ended.
+    /// Returns whether the block may wait for an answer while others run. It may not if something around it needs its
+    /// end: the next branch of a limited fan-out, or the timeout of a tool call. It also may not after a write to
+    /// shared memory, which other blocks must not see before it has ended.
     pub(super) fn can_wait(&self) -> bool {
         let mut around = Some(self);
         while let Some(frame) = around {

@@ -1,12 +1,11 @@
-//! What a resume, a retry or a fork will do, found out before anything is run.
+//! Plans a resume, a retry or a fork: finds out what it will do, without running anything.
 //!
-//! The request is gone through as a resume does it, with the same replay cache, but where code of a block or the
-//! outside would be asked something new, that block stops as if it waited for somebody, and what runs beside it goes
-//! on. So what is taken from the log, and drift, are found by the same code that decides them. What comes after the
-//! first new thing is taken to go as it went before.
+//! The request runs as in a resume, with the same replay cache. A block whose body would run, or that would make a new
+//! outside call, stops as if it waited for an answer; concurrent blocks go on. So the code that decides what is reused
+//! from the log, and what drifted, also finds it here. The rest is assumed to go as it went before.
 //!
-//! Functions of chains (maps, conditions, prompts) are called, because they decide where a request goes on; what they
-//! write stays in memory. Must not run a block's body, and must not ask the outside anything but clock and chance.
+//! Functions of chains (maps, conditions, prompts) are called, because they decide which blocks run; their writes stay
+//! in memory. Must not run a block's body, and must not make outside calls except for the time and random numbers.
 
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
@@ -25,34 +24,34 @@ use crate::model::flow::{Block, Flow};
 use crate::model::log::Log;
 use crate::model::path::{is_inside, parent, path_below, with_ancestors};
 
-/// What is taken from the log, and what is done again.
+/// What would be taken from the log, and what would run again.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Plan {
     /// The blocks whose recorded end is taken, in the order in which they are reached; those inside them are not named.
     pub from_log: Vec<Arc<str>>,
-    /// How many blocks ended inside of those.
+    /// How many blocks ended inside those.
     pub inside_from_log: usize,
     /// The blocks that ran before and run again or go on, in the order in which they began.
     pub again: Vec<RunsAgain>,
-    /// The blocks that begin and never ran before, in the order in which they are reached; only those that are reached
-    /// before something stops the plan.
+    /// The blocks that begin and never ran before, in the order in which they are reached. Blocks after the place where
+    /// the plan stops are missing.
     pub new: Vec<Arc<str>>,
-    /// The blocks that ended and that the code of today has no more; those inside them are not named.
+    /// The blocks that ended and that the current code no longer has; those inside them are not named.
     pub orphaned: Vec<Arc<str>>,
-    /// What the code of today does otherwise than recorded, without being refused, as its events say it.
+    /// The texts of drift events: differences of the current code from the log that a resume accepts.
     pub drift: Vec<String>,
 }
 
-/// A block that runs again, or goes on.
+/// A block that runs again or continues.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RunsAgain {
     /// Its path.
     pub path: Arc<str>,
-    /// Whether it goes on as the same attempt, because it runs others.
+    /// Whether it continues as the same attempt, because it only runs other blocks.
     pub goes_on: bool,
-    /// How many model calls it makes that the log does not answer, if it goes as it went.
+    /// How many model calls it makes that the log does not answer, if it runs as it did before.
     pub model_calls: usize,
-    /// Whether their number depends on what the model or the loop around it answers.
+    /// Whether this number may grow, depending on the model's answers or the loop around the block.
     pub may_call_more: bool,
 }
 
@@ -64,7 +63,7 @@ enum Reached {
     Open,
 }
 
-/// What the log has of a block.
+/// The recorded runs of a block.
 #[derive(Default)]
 struct Ran {
     /// Which part of the request it ran in last, counted by resumes.
@@ -72,7 +71,7 @@ struct Ran {
     calls: usize,
     /// Model calls without an end.
     open: HashSet<Seq>,
-    /// What the calls were before it began in this part: what is only taken from the log made none.
+    /// How many calls it had made before this part. A block that is only taken from the log makes none.
     before: usize,
     /// Where it last began, and where it last stopped.
     began: Seq,
@@ -95,8 +94,8 @@ impl Run {
         Rc::new(run)
     }
 
-    /// Reads off what will happen. `recorded` is everything that the request did, also what a fork leaves out, and
-    /// `planned` what this run has recorded.
+    /// Returns the plan. `recorded` are all events of the request, including those that a fork leaves out; `planned`
+    /// are the events that this run has recorded.
     pub fn plan(&self, recorded: &[Event], planned: &[Event]) -> Plan {
         let mut reached = reached(&self.kept.borrow(), planned);
         let stays = self.stays.borrow();
@@ -112,8 +111,8 @@ impl Run {
         let order = Order::read(root.as_ref(), &first);
         let went_on: HashSet<String> =
             reached.keys().flat_map(|path| with_ancestors(path).skip(1)).map(str::to_owned).collect();
-        // Whether the flow went on behind a block that had stopped: another one of its race had won, and wins again.
-        // A block that today's chain has before it says nothing of that.
+        // Whether the flow went on after a block that had stopped: another branch of its race had won, and wins again.
+        // A block that is before it in the current chain does not count.
         let went_past = |around: &str, block: &str, stopped: Seq| {
             let own = order.number_in(block, around);
             let is_before = |inner: &str| order.numbers.get(inner).zip(own).is_some_and(|(inner, own)| *inner < own);
@@ -150,8 +149,8 @@ impl Run {
                 continue;
             }
             if !was_reached && self.replay_cache.has_ended(path) {
-                // Behind a step that is new or stops, or run by a function that stopped at once; or else gone from the
-                // flow.
+                // Not reached, because it is after a step that is new or stops, or because the function that runs it
+                // stopped at once. Otherwise it is gone from the flow.
                 let is_behind = new.iter().any(|new| is_inside(new, around)) || order.is_behind_open(path, around);
                 if !went_on.contains(around) || is_behind {
                     plan.from_log.push(path.clone());
@@ -181,13 +180,13 @@ impl Run {
         plan
     }
 
-    /// Returns whether a block goes on as the same attempt, once the request comes to it.
+    /// Returns whether a block continues as the same attempt when the request reaches it.
     fn would_go_on(&self, path: &str) -> bool {
         let unfinished = self.replay_cache.unfinished(path).filter(|_| self.reuse == Reuse::ByReference);
         unfinished.is_some_and(|known| known.kind != BlockKind::Handler)
     }
 
-    /// Returns whether tools of a generator run again and none of them waits for an answer: the model is then asked
+    /// Returns whether tools of a generator run again and none of them waits for an answer. The model is then called
     /// with their results.
     fn gets_results(&self, path: &str, reached: &IndexMap<Arc<str>, Reached>) -> bool {
         let is_tool =
@@ -197,12 +196,12 @@ impl Run {
     }
 }
 
-/// The places in today's chains of the blocks that a plan comes to before it stops.
+/// The places, in the current chains, of the blocks that a plan reaches before it stops.
 struct Order<'r> {
     root: Option<&'r Rc<Block>>,
-    /// The number of the operation that begins a block, in the chain around it.
+    /// By block: the number of its operation in the chain around it.
     numbers: HashMap<&'r str, usize>,
-    /// The number of the first operation that stops, by the chain and the passes before it.
+    /// The number of the first operation that stops, by chain and pass.
     open: HashMap<(&'r str, &'r str), usize>,
 }
 
@@ -240,8 +239,8 @@ impl<'r> Order<'r> {
     }
 }
 
-/// Returns whether the code of today has no block any more that the log has at a path, as far as the description of the
-/// flow tells.
+/// Returns whether the current code no longer has the block that the log has at a path, as far as the description of
+/// the flow shows.
 pub fn has_no_block(events: &[Event], flow: &Flow, action: &str, path: &str) -> bool {
     let Some(action) = flow.actions.get(action) else { return true };
     let began =
@@ -252,7 +251,7 @@ pub fn has_no_block(events: &[Event], flow: &Flow, action: &str, path: &str) -> 
     is_gone(&action.block, translated[at].path.as_deref().unwrap_or(path))
 }
 
-/// Returns the outermost of the blocks that the code of today has no more, named as they were recorded.
+/// Returns the outermost of the blocks that the current code no longer has, by their recorded names.
 fn outermost(gone: &HashSet<Arc<str>>, recorded: &[Event], translated: &[Event]) -> Vec<Arc<str>> {
     if gone.is_empty() {
         return Vec::new();
@@ -268,7 +267,7 @@ fn is_of_tool(path: &str) -> bool {
     path.rsplit('/').next().is_some_and(|last| last.starts_with("tool:"))
 }
 
-/// Returns whether a block is in a loop: its condition decides how often it runs, and of an agent what the model says.
+/// Returns whether a block is in a loop, whose condition (in an agent, the model's answer) decides how often it runs.
 fn is_in_loop(path: &str) -> bool {
     const LOOPS: [&str; 5] = ["doUntil:", "doWhile:", "loop", "tick[", "turn["];
     path.split('/').any(|segment| LOOPS.iter().any(|word| segment.starts_with(word)))
@@ -289,7 +288,7 @@ fn reached(kept: &IndexSet<Arc<str>>, planned: &[Event]) -> IndexMap<Arc<str>, R
             }
             _ => continue,
         };
-        // Several rounds may come by a block that was taken once.
+        // A block that was taken once may be reached in several rounds.
         if reached.get(path) != Some(&Reached::Taken) {
             reached.insert(path.clone(), how);
         }
@@ -297,7 +296,7 @@ fn reached(kept: &IndexSet<Arc<str>>, planned: &[Event]) -> IndexMap<Arc<str>, R
     reached
 }
 
-/// Returns the blocks that went on as the attempt that they were, before anything else that they did.
+/// Returns the blocks whose first event continues their attempt.
 fn first_to_go_on(planned: &[Event]) -> HashSet<&Arc<str>> {
     let (mut began, mut went_on) = (HashSet::new(), HashSet::new());
     for event in planned {
@@ -314,7 +313,7 @@ fn first_to_go_on(planned: &[Event]) -> HashSet<&Arc<str>> {
     went_on
 }
 
-/// Returns the texts of the drift that was found, each once.
+/// Returns the distinct texts of the drift that was found.
 fn drift(planned: &[Event]) -> Vec<String> {
     let mut texts: Vec<String> = Vec::new();
     for event in planned {
@@ -338,7 +337,7 @@ fn new_calls(planned: &[Event]) -> HashMap<Arc<str>, usize> {
     calls
 }
 
-/// Reads which blocks ever began, and what they asked of models when they last ran.
+/// Returns the blocks that ever began, and their model calls of the last time they ran.
 fn ran(recorded: &[Event]) -> IndexMap<Arc<str>, Ran> {
     let mut known: IndexMap<Arc<str>, Ran> = IndexMap::new();
     let mut part = 0;

@@ -1,5 +1,5 @@
-//! What waits for its turn in recorded order: results, and in a replay the starts and ends of blocks
-//! (ARCHITECTURE §5.11). Which turn is whose is in `turns` and `effect_log`.
+//! Keeps the recorded order of results, and in a replay also of the starts and ends of blocks (ARCHITECTURE §5.11).
+//! `turns` and `effect_log` decide whose turn it is.
 
 use std::rc::Rc;
 
@@ -10,8 +10,8 @@ use crate::model::flow::Block;
 
 impl Run {
     /// Lets the next recorded result settle. Call it whenever the request can make no progress by itself, even if it
-    /// waits for something outside. Returns whether a result settled. None does while the run waits for a commit: code
-    /// that follows the recorded result would overtake an effect that began before it and still commits its start.
+    /// waits for something outside. Returns whether a result settled. None settles while the run waits for a commit,
+    /// because code after the recorded result could overtake an earlier effect whose start is still being committed.
     pub fn settle_next(&self) -> bool {
         !self.recorder.is_committing() && self.turns.next(|_| {})
     }
@@ -20,13 +20,13 @@ impl Run {
     pub(crate) async fn wait_for_turn(&self, position: Position) {
         match &self.effect_log {
             Some(effect_log) => effect_log.wait_for(position).await,
-            // A resume waits for no time, and clocks may have been set back.
+            // A resume ignores the recorded time, because clocks may have been set back.
             None => self.turns.wait((0, position.1)).await,
         }
     }
 
-    /// Waits for the turn of a block that a function or a model is about to call, if the log has its end.
-    /// Returns whether it has.
+    /// Waits for the turn of a block that a function or a model is about to call, if its end is in the log. Returns
+    /// whether it is.
     pub(crate) async fn wait_for_recorded_end(&self, path: &str, block: &Block) -> bool {
         let end = self.replay_cache.end_of(path, block);
         if self.effect_log.is_none()
@@ -48,7 +48,7 @@ impl Run {
     pub(crate) async fn wait_for_recorded_start(&self, frame: &Rc<Frame>) {
         let Some(effect_log) = &self.effect_log else { return };
         effect_log.wait_for_recorded_start(&frame.path, frame.attempt).await;
-        // A chain that ran again after a resume would reset state too early: its first steps had ended before.
+        // A chain that a resume continued would reset state too early, because its first steps ended before the resume.
         if frame.block.only_runs_others() {
             return;
         }

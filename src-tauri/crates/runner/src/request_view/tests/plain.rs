@@ -1,4 +1,4 @@
-//! The rows of a request, made anew from all of its events, as plainly as they can be said.
+//! A simple model of a request's rows, computed from all of its events, to compare the view with.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,7 +9,7 @@ use engine::views::spans::{Fact, fact};
 
 use crate::views::GroupOf;
 
-/// A row by what it shows: a block, the attempts from a block on, or the turns of a block in a container.
+/// What a row shows: a block, the attempts that begin with a block, or the turns of a block in a container.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(super) enum Key {
     Block(usize),
@@ -35,7 +35,7 @@ pub(super) struct PlainRow {
     pub(super) key: Key,
 }
 
-/// All there is to know.
+/// All blocks and events of a request.
 pub(super) struct Plain<'a> {
     pub(super) blocks: Vec<BlockView<'a>>,
     pub(super) parents: Vec<Option<usize>>,
@@ -58,7 +58,7 @@ impl<'a> Plain<'a> {
     }
 
     fn inside(&self, container: Option<usize>) -> Vec<Node> {
-        // Attempts of a path that follow each other are one.
+        // Consecutive attempts of a path are one unit.
         let mut units: Vec<Vec<usize>> = Vec::new();
         for at in (0..self.blocks.len()).filter(|at| self.parents[*at] == container) {
             let block = &self.blocks[at];
@@ -116,7 +116,7 @@ impl<'a> Plain<'a> {
         node.inside.iter().filter_map(newest).collect()
     }
 
-    /// What is inside a node as it is shown: turns that failed come first.
+    /// The nodes inside a node in the order of display: failed turns come first.
     pub(super) fn shown<'n>(&self, node: &'n Node) -> Vec<&'n Node> {
         let mut shown: Vec<&Node> = node.inside.iter().collect();
         if matches!(node.key, Key::Turns(..)) {
@@ -125,7 +125,7 @@ impl<'a> Plain<'a> {
         shown
     }
 
-    /// The rows, as folded and filtered.
+    /// The rows that are visible with these folds and this filter.
     pub(super) fn rows(&self, folded: &HashMap<Key, bool>, fits: Option<&dyn Fn(usize) -> bool>) -> Vec<PlainRow> {
         let mut rows = Vec::new();
         self.write(&self.top.iter().collect::<Vec<_>>(), 0, folded, fits, &mut rows);
@@ -181,7 +181,7 @@ impl<'a> Plain<'a> {
         matches!(newest.kind, EventKind::BlockFinished { .. }).then_some(newest)
     }
 
-    /// Until when the newest run of a block as of an event went, as far as the log tells.
+    /// The time until which the newest run of a block ran, as of an event, as far as the log shows.
     pub(super) fn cut_at(&self, block: usize, as_of: Option<Seq>) -> i64 {
         let goes_on = self.newest(block, as_of, |kind| matches!(kind, EventKind::BlockResumed { .. }));
         let since = goes_on.map_or(self.blocks[block].seq_start, |event| event.seq);
@@ -211,10 +211,10 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// How every block stood as of an event, where the request stands so now.
+/// The status of every block as of an event. `is_live` is whether the request runs now.
 pub(super) fn statuses(events: &[Event], at: Seq, is_live: bool) -> Vec<BlockStatus> {
     let until = events.partition_point(|event| event.seq <= at);
-    // What had begun before the process was gone runs no more, also as of an instant after it ended.
+    // Blocks that began before their process ended run no longer, also as of an instant after its end.
     let ended = events[..until].iter().rev().find_map(|event| match event.kind {
         EventKind::RequestFinished { .. } => Some(true),
         EventKind::RequestResumed { .. } => Some(false),
@@ -224,7 +224,7 @@ pub(super) fn statuses(events: &[Event], at: Seq, is_live: bool) -> Vec<BlockSta
     blocks(Events::new(&events[..until]), is_live).iter().map(|block| block.status).collect()
 }
 
-/// What a group is of.
+/// The kind of a group.
 pub(super) fn group_of(key: &Key) -> Option<GroupOf> {
     match key {
         Key::Block(_) => None,

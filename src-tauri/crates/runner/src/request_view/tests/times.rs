@@ -1,4 +1,4 @@
-//! Logs made by hand: what a request's end waited for, where nothing ran, and where the slider goes.
+//! Hand-made logs: the critical path, gaps in which nothing ran, and the stops of the slider.
 
 use engine::event::BlockKind;
 use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
@@ -6,14 +6,14 @@ use engine::views::spans::{Fact, SpanEnd, SpanEvent, Spans};
 use super::{RequestView, TestSource};
 use crate::views::{CriticalPart, Gap, RowsQuery, StepTo};
 
-/// Blocks by their paths, when each began and ended; the block around is the nearest path before the last slash.
+/// Blocks by path, with their start and end times; the parent is the nearest path before the last slash.
 fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
     let (source, mut view) = (TestSource::default(), RequestView::new("r"));
     let mut facts: Vec<(i64, usize, bool)> = Vec::new();
     for (at, (_, began, ended, _)) in blocks.iter().enumerate() {
         facts.extend([(*began, at, true), (*ended, at, false)]);
     }
-    // At one instant ends come first, the inner ones before the outer ones, then the next begin.
+    // At one instant, ends come before starts, and inner ends before outer ones.
     facts.sort_by_key(|(at, block, begins)| (*at, *begins, if *begins { *block as i64 } else { -(*block as i64) }));
     let extend = |spans: &mut Spans| {
         for (seq, (at, block, begins)) in (1..).zip(facts) {
@@ -48,7 +48,7 @@ fn view(blocks: &[(&str, i64, i64, SpanEnd)]) -> (TestSource, RequestView) {
 const DONE: SpanEnd = SpanEnd::Completed;
 
 #[test]
-fn the_end_waited_for_what_ended_last_before_what_followed() {
+fn the_critical_path_has_the_last_block_to_end_before_each_next_one() {
     let blocks = [
         ("root", 0, 100, DONE),
         ("root/step:a", 0, 30, DONE),
@@ -63,7 +63,7 @@ fn the_end_waited_for_what_ended_last_before_what_followed() {
     let rows = view.rows(&source, RowsQuery { offset: 0, limit: 10, at: None }).expect("rows").page;
     let critical = rows.iter().filter(|row| row.is_critical).map(|row| row.label.as_str());
     assert_eq!(critical.collect::<Vec<_>>(), ["root", "step:a", "parallel/y", "step:b"]);
-    // A part of the time has only what is in it.
+    // A part of the time has only the blocks in it.
     let part = view.overview(10, Some(40), Some(95));
     let parts = part.critical.iter().map(|part| (part.from, part.to));
     assert_eq!(parts.collect::<Vec<_>>(), [(40, 90), (90, 95)]);
@@ -71,7 +71,7 @@ fn the_end_waited_for_what_ended_last_before_what_followed() {
 }
 
 #[test]
-fn of_many_turns_those_that_failed_come_first() {
+fn failed_turns_of_a_large_group_come_first() {
     let paths: Vec<String> = (0..300).map(|turn| format!("root/forEach:read[{turn}]")).collect();
     let mut blocks = vec![("root", 0, 10_000, DONE)];
     for (turn, path) in (0..).zip(&paths) {
@@ -98,7 +98,7 @@ fn of_many_turns_those_that_failed_come_first() {
 }
 
 #[test]
-fn gaps_failures_and_boundaries_are_where_the_events_say() {
+fn gaps_failures_and_boundaries_have_the_times_of_their_events() {
     let blocks = [
         ("root", 0, 2_000, DONE),
         ("root/step:a", 0, 10, DONE),
@@ -109,7 +109,7 @@ fn gaps_failures_and_boundaries_are_where_the_events_say() {
     let (_, mut view) = view(&blocks);
     let overview = view.overview(20, None, None);
     assert_eq!((overview.from, overview.to), (0, 2_000));
-    // The pause before the rescue is too short to be told.
+    // The pause before the rescue is too short for a gap.
     assert_eq!(overview.gaps, [Gap { from: 10, to: 500 }, Gap { from: 700, to: 1_900 }]);
     assert_eq!(overview.cells.iter().sum::<u32>(), 10);
     assert_eq!(overview.failures.iter().sum::<u32>(), 1);
@@ -129,7 +129,7 @@ fn gaps_failures_and_boundaries_are_where_the_events_say() {
 }
 
 #[test]
-fn an_instant_inside_a_block_is_between_its_begin_and_the_next_edge() {
+fn an_instant_inside_a_block_is_between_its_start_and_the_next_edge() {
     let (source, mut view) = (TestSource::default(), RequestView::new("r"));
     let extend = |spans: &mut Spans| {
         let name = spans.names_mut().number("ask");
@@ -148,7 +148,7 @@ fn an_instant_inside_a_block_is_between_its_begin_and_the_next_edge() {
     view.advance(&source, extend).expect("it advances");
     let seqs = [1, 2, 500, 900, 5_000].map(|time| view.seqs_at(time));
     assert_eq!(seqs, [(3, 3), (5, 29), (5, 29), (30, 30), (31, 33)]);
-    // What waits before the first block, and what is after the last one, belongs to it.
+    // The time before the first block and after the last one is part of the range.
     assert_eq!(view.range(), Some((2, 901)));
     view.reaches(-498, 950);
     assert_eq!((view.began(), view.range()), (Some(-498), Some((-498, 950))));

@@ -1,6 +1,6 @@
-//! What an experiment has spent, and what it may still spend. It is stored with each call, because the logs of samples
-//! hold no calls on their way, no requests that providers refused, and no scores. It is stored apart from the
-//! experiment, which grows with its arms.
+//! What an experiment has spent, and what it may still spend. It is stored at each call, because the logs of samples
+//! lack calls in progress, requests that providers refused, and scores. It is stored apart from the experiment, which
+//! grows with its arms.
 
 use std::sync::Arc;
 
@@ -17,14 +17,14 @@ use crate::workspace::Workspace;
 /// The spending of an experiment, as stored.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Spending {
-    /// All of it. `None` before the first call, and in experiments of versions that did not store it.
+    /// The total. `None` before the first call, and in experiments of versions that did not store it.
     pub(super) spent: Option<Spent>,
-    /// In experiments of those versions: the spending that no sample's log has.
+    /// In experiments of those versions: the spending that is not in the logs of samples.
     pub(super) unlogged: Spent,
 }
 
 impl Spending {
-    /// Returns the total if the samples' logs have this much.
+    /// Returns the total, given the spending in the samples' logs.
     fn total(&self, logged: Spent) -> Spent {
         match self.spent {
             Some(Spent { calls, tokens, usd }) => {
@@ -40,13 +40,13 @@ impl Spending {
 }
 
 impl Workspace {
-    /// The spending of an experiment that goes on. `body` is what is stored of it otherwise.
+    /// The spending of an experiment that continues. `body` is the rest of what is stored of it.
     pub(super) fn spending_of(&self, id: &str, body: &StoredBody) -> Result<Spending, Fault> {
         let stored = self.store.spending(id).map_err(Fault::internal)?;
         Ok(Spending { spent: stored.as_ref().and_then(spent_of).or(body.spent), unlogged: body.unlogged })
     }
 
-    /// Counts the calls of an experiment, with those that it made before.
+    /// Returns a meter of an experiment's calls that includes earlier ones.
     pub(super) fn meter_of(&self, experiment: &Experiment) -> Result<Arc<CallMeter>, Fault> {
         let calls = experiment.place.calls(&experiment.events);
         let most = |of: fn(&CallTokens) -> u64| calls.iter().filter_map(|call| call.tokens.as_ref().map(of)).max();
@@ -61,7 +61,7 @@ impl Workspace {
         let rows = self.store.samples(id).map_err(Fault::internal)?;
         let (calls, tokens_of_logs, usd) = self.spent(&rows, &query.request)?;
         let spent = spending.total(Spent { calls, tokens: tokens_of_logs as f64, usd });
-        // The forks of a search do not go on, and mocked calls cost nothing unless there is a budget for them.
+        // The forks of a search never continue, and mocked calls are free unless there is a budget.
         let saves = !id.is_empty() && (query.budget.is_some() || *mock == Mock::Off);
         let save = saves.then(|| saving(self.store.clone(), id.clone()));
         Ok(CallMeter::new((query.budget, spent), ExpectedCall { tokens }, Box::new(cost), save))
@@ -73,7 +73,7 @@ fn saving(store: Arc<Store>, id: String) -> SaveSpent {
     Box::new(move |before, now| {
         let change = move |known: Option<Value>| now_spent(known.as_ref().and_then(spent_of), before, now);
         let changed = store.change_spending(&id, change).map_err(|error| error.to_string())?;
-        // A deleted experiment does not go on.
+        // A deleted experiment does not continue.
         Ok(changed.as_ref().and_then(spent_of).unwrap_or(now))
     })
 }
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_counts_unless_the_logs_tell_more() {
+    fn the_stored_spending_counts_unless_the_logs_have_more() {
         let stored = Spending { spent: Some(spent(3)), ..Spending::default() };
         assert_eq!((stored.total(spent(2)), stored.total(spent(4))), (spent(3), spent(4)));
         let older = Spending { spent: None, unlogged: spent(2) };
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn what_another_process_spends_is_added() {
+    fn the_spending_of_another_process_is_added() {
         assert_eq!(now_spent(None, spent(1), spent(2)), json!(spent(2)));
         assert_eq!(now_spent(Some(spent(1)), spent(1), spent(2)), json!(spent(2)));
         assert_eq!(now_spent(Some(spent(5)), spent(1), spent(2)), json!(spent(6)));

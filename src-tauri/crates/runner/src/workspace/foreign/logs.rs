@@ -1,8 +1,8 @@
 //! The logs of foreign requests, kept up to date with the spans that arrive.
 //!
-//! A log is extended where new spans only add to its end, and replaced by another one where they belong before. Both
-//! are decided by comparing events, so that nothing depends on how spans arrive. Another process may write the same
-//! request: then its log is read again, and the spans and log records of both are in the next one.
+//! A log is extended if new spans only add to its end, and replaced by a new log otherwise. This is decided by
+//! comparing events, so that the order in which spans arrive does not matter. If another process writes the same
+//! request, its log is read again, and the next log has the spans and log records of both.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use crate::foreign::decode::{TraceId, trace_hex};
 use crate::foreign::packed::PackedSpan;
 use crate::foreign::trace::Trace;
 
-/// How often a log is read again because another process wrote it meanwhile.
+/// How often a log is read again because another process wrote it in the meantime.
 const MAX_TRIES: usize = 8;
 
-/// See the module.
+/// The logs of the traces that arrive.
 pub(super) struct ForeignLogs {
     store: Arc<Store>,
     owner: String,
@@ -33,13 +33,13 @@ pub(super) struct Added {
     pub(super) changed: Vec<TraceId>,
     /// Spans that were not added, because the log of their trace cannot be read.
     pub(super) unread: Vec<(TraceId, PackedSpan)>,
-    /// Why: one for each of these traces.
+    /// The reasons, one for each of these traces.
     pub(super) faults: Vec<Fault>,
 }
 
 struct Known {
     trace: Trace,
-    /// The log's first event, by which it is told from others of its request.
+    /// The log's first event, which distinguishes it from other logs of its request.
     log: Option<i64>,
     /// Hashes of its events.
     written: Vec<u64>,
@@ -61,7 +61,7 @@ impl ForeignLogs {
                 match self.read(id) {
                     Ok(known) => drop(self.known.insert(id, known)),
                     Err(fault) => {
-                        // Spans of a trace that is refused can never be added, so they are not tried again.
+                        // Spans of a refused trace can never be added, so do not retry them.
                         is_unread.insert(id, !matches!(fault, Fault::Refused { .. }));
                         added.faults.push(fault);
                     }
@@ -84,7 +84,7 @@ impl ForeignLogs {
         added
     }
 
-    /// Reads what is known of a trace.
+    /// Reads the stored log of a trace.
     fn read(&self, id: TraceId) -> Result<Known, Fault> {
         let request = trace_hex(id);
         let log = self.store.log_id(&request).map_err(Fault::internal)?;
@@ -104,13 +104,13 @@ impl ForeignLogs {
         })
     }
 
-    /// Traces in the order in which they began, so that their requests are listed so.
+    /// Sorts traces by their start, so that their requests are listed in this order.
     pub(super) fn in_order(&self, mut all: Vec<TraceId>) -> Vec<TraceId> {
         all.sort_by_cached_key(|id| (self.known.get(id).map(|known| known.trace.began()), *id));
         all
     }
 
-    /// Writes the log of a trace of which nothing more is expected.
+    /// Writes the log of a trace of which no more spans are expected.
     pub(super) fn write_settled(&mut self, id: TraceId) -> Result<(), Fault> {
         if let Some(known) = self.known.get_mut(&id) {
             known.trace.settle();
@@ -118,7 +118,7 @@ impl ForeignLogs {
         self.write(id)
     }
 
-    /// Ends a trace of which nothing more is expected. One that is not in memory is read.
+    /// Ends a trace of which no more spans are expected. Reads it if it is not in memory.
     pub(super) fn settle(&mut self, id: TraceId) -> Result<(), Fault> {
         if !self.known.contains_key(&id) {
             let known = self.read(id)?;
@@ -136,7 +136,7 @@ impl ForeignLogs {
         self.known.get(&id).map_or(0, |known| known.trace.len())
     }
 
-    /// How much memory the spans of a trace take, about.
+    /// The approximate memory of a trace's spans, in bytes.
     pub(super) fn bytes(&self, id: TraceId) -> usize {
         self.known.get(&id).map_or(0, |known| known.trace.bytes)
     }
@@ -158,7 +158,7 @@ impl ForeignLogs {
                 }
                 return Ok(());
             }
-            // Another process wrote it: what that knows comes in. Or a person deleted it: what was in it stays away.
+            // Another process wrote the log: include its spans. Or a person deleted it: do not bring its spans back.
             let mut newer = self.read(id)?;
             if let Some(known) = self.known.remove(&id) {
                 let is_deleted = known.log.is_some() && newer.log.is_none();
@@ -182,7 +182,7 @@ impl ForeignLogs {
         Err(Fault::refused(format!("request \"{request}\" is written by other processes all the time; try again")))
     }
 
-    /// Appends what is new to the log of a trace, if that is only at its end.
+    /// Appends new events to the log of a trace, if they all belong at its end.
     fn append(&self, id: TraceId, known: &Known) -> Result<Put, Fault> {
         let request = trace_hex(id);
         if known.written.is_empty() {
@@ -208,7 +208,7 @@ impl ForeignLogs {
         }))
     }
 
-    /// Writes all events as the log of a trace, in place of the one that is known.
+    /// Writes all events as a new log of a trace, in place of the known one.
     fn replace(&self, id: TraceId, known: &Known) -> Result<Put, Fault> {
         let request = trace_hex(id);
         let old = match known.log {
@@ -237,7 +237,7 @@ impl ForeignLogs {
         self.known.remove(&id);
     }
 
-    /// Removes the rows of replaced logs. What is not removed now is removed by the next process.
+    /// Removes the rows of replaced logs. The next process removes rows that are left now.
     pub(super) fn remove_replaced(&mut self) {
         if std::mem::take(&mut self.has_replaced) {
             let _ = self.store.remove_replaced();
@@ -245,15 +245,15 @@ impl ForeignLogs {
     }
 }
 
-/// What came of writing a log.
+/// The result of writing a log.
 enum Put {
     Done {
         hashes: Vec<u64>,
         has_replaced: bool,
     },
-    /// New events belong before the end of the log that is known.
+    /// New events belong before the end of the known log.
     Before,
-    /// The log is not the one that is known.
+    /// The stored log is not the known one.
     Fenced,
 }
 

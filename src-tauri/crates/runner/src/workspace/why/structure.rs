@@ -1,4 +1,4 @@
-//! What the structure of a run says of a value: whose code made it, and which value came just before.
+//! What the structure of a run tells about a value: whose code made it, and which value came just before.
 
 use engine::event::{BlockKind, EventKind};
 use serde_json::Value;
@@ -11,15 +11,15 @@ use super::record::{NO_EXECUTION, Record};
 use super::spot::Spot;
 use crate::views::WhyPlace;
 
-/// The execution whose code made a value: of an input the one around, whose functions may have changed it.
+/// The execution whose code made a value. An input was made by the parent, whose functions may have changed it.
 pub(super) fn maker(log: &RequestLog, record: &Record) -> u32 {
     let Some(own) = log.executions.get(record.execution as usize) else { return NO_EXECUTION };
     let is_given = matches!(log.event(record).kind, EventKind::BlockStarted { .. });
     if is_given && own.parent != NO_EXECUTION { own.parent } else { record.execution }
 }
 
-/// For a short value, which the log writes out: the output of the step before, the input of the block around, or the
-/// output of the last step, or the last answer of the model, if that is equal.
+/// The equal neighbour of a short value, which the log stores in full: the output of the previous step, the input of
+/// the parent, the output of the last step, or the last answer of the model.
 pub(super) fn beside(spot: &Spot) -> Option<(Spot, &'static str)> {
     let (log, record) = (&spot.log, spot.record());
     let whole = log.value(&record)?;
@@ -59,7 +59,7 @@ pub(super) fn beside(spot: &Spot) -> Option<(Spot, &'static str)> {
     (log.value(&log.records[found.0]).as_deref() == Some(&*whole)).then_some((of, found.1))
 }
 
-/// The answer of a model from which an item was emitted while it came: the log has it only after its end.
+/// The answer of a model from which an item was emitted during streaming. The log has the answer after the item.
 pub(super) fn streamed(spot: &Spot, value: &Value) -> Option<Spot> {
     let (log, record) = (&spot.log, spot.record());
     if record.place != WhyPlace::Item || is_short(value) {
@@ -75,7 +75,7 @@ pub(super) fn streamed(spot: &Spot, value: &Value) -> Option<Spot> {
     in_flight.find_map(|at| holding(log, at, value))
 }
 
-/// The output of the step before a block, by its number. The other blocks of its group are beside it.
+/// The number of the output of the step before a block. Blocks of its own group do not count as before it.
 pub(super) fn step_before(log: &RequestLog, record: &Record) -> Option<usize> {
     let own = log.executions.get(record.execution as usize)?;
     let last = last_inside(log, own.parent, own.start, Some(record.execution))?;
