@@ -1,5 +1,5 @@
 /**
- * The items a run leaves, type by type: `if (item.type === "message")` tells TypeScript which fields there are.
+ * The items of a run, by type: after `if (item.type === "message")` TypeScript knows the fields.
  */
 
 import type { AgentType, Content, ItemStatus, ItemVisibility, MessageRole } from "./items.js";
@@ -7,7 +7,7 @@ import type { SuspendAction, SuspensionStatus } from "./suspension.js";
 
 /** The block an item comes from. */
 export interface Provenance {
-  /** `runtime` for what the request itself leaves. */
+  /** `runtime` for items of the request itself. */
   blockName: string;
   /** Empty for the request itself. */
   path: string;
@@ -18,20 +18,20 @@ export interface Provenance {
   phase: "main" | "work";
 }
 
-/** What every item has. */
+/** The fields of every item. */
 export interface ItemBase<T extends string> {
   id: string;
   type: T;
   status: ItemStatus;
   requestId: string;
-  /** Its place among the items of its request. No number repeats. */
+  /** Its unique number among the items of its request. */
   itemIndex: number;
   /** Milliseconds since 1970. */
   ts: number;
   provenance: Provenance;
-  /** Who sees it, worked out from its type and its identity. */
+  /** Who sees it, derived from its type and its identity. */
   visibility: ItemVisibility;
-  /** It streams by, and later requests do not find it. */
+  /** Whether it is only streamed, so that later requests do not find it. */
   transient?: boolean;
   /** The identity it was emitted with; see `visibility` for what follows from it. */
   agentType?: AgentType;
@@ -41,14 +41,14 @@ export interface ItemBase<T extends string> {
   payload: any;
 }
 
-/** Which model answered. `requested` is the flow's word for it, `actual` the provider's. */
+/** Which model answered. `requested` is the name in the flow, `actual` the provider's name. */
 export interface ModelIdentity {
   actual: string;
   requested?: string;
   gateway?: string;
 }
 
-/** A failure as an item tells it. */
+/** The error of an item. */
 export interface ItemError {
   name?: string;
   message: string;
@@ -62,7 +62,7 @@ export interface MessageItem extends ItemBase<"message"> {
   model?: ModelIdentity;
 }
 
-/** What a model thought before it answered. */
+/** The reasoning of a model before its answer. */
 export interface ReasoningItem extends ItemBase<"reasoning"> {
   summary: Content[];
   model?: ModelIdentity;
@@ -86,7 +86,7 @@ export interface ComponentItem extends ItemBase<"component"> {
   key?: string;
 }
 
-/** Groups what a sequencer or router with a `container` emits. */
+/** Groups the items that a sequencer or router with a `container` emits. */
 export interface ContainerItem extends ItemBase<"container"> {
   blockName: string;
   component?: string;
@@ -98,7 +98,7 @@ export interface ContainerItem extends ItemBase<"container"> {
   error?: ItemError;
 }
 
-/** A page that an answer rests on. */
+/** A source of an answer, such as a web page. */
 export interface SourceItem extends ItemBase<"source"> {
   sourceType: "url";
   sourceId: string;
@@ -114,7 +114,7 @@ export interface StatusItem extends ItemBase<"status"> {
   backgroundTasks?: number;
 }
 
-/** A committed change of state. `value` is what the change came to, so nobody has to read the state again. */
+/** A committed change of state. `value` is the new value, so that clients need not read the state again. */
 export interface StateChangeItem extends ItemBase<"state_change"> {
   scope: "request" | "session" | "user" | "project" | "sequencer" | "block";
   scopeId: string;
@@ -167,7 +167,7 @@ export interface StateSnapshotItem extends ItemBase<"state_snapshot"> {
   key: string;
   blockInstanceId: string;
   stepName: string;
-  /** The place of that operation among those that ran; -1 for `__initial__`. */
+  /** The position of the operation among those that ran; -1 for `__initial__`. */
   stepIndex: number;
   state: any;
   version: number;
@@ -176,7 +176,7 @@ export interface StateSnapshotItem extends ItemBase<"state_snapshot"> {
   terminal: boolean;
 }
 
-/** The run waits for somebody. */
+/** The run waits for an answer. */
 export interface SuspensionItem extends ItemBase<"suspension"> {
   suspensionId: string;
   suspensionStatus: SuspensionStatus;
@@ -185,14 +185,14 @@ export interface SuspensionItem extends ItemBase<"suspension"> {
   data?: any;
   resumeSchema?: any;
   render?: { component: string; props?: Record<string, any> };
-  /** Which answers it takes. */
+  /** The accepted kinds of answers. */
   allow: SuspendAction[];
-  /** After this it is too late, milliseconds since the epoch. */
+  /** When the question expires, in milliseconds since 1970. */
   expiresAt?: number;
   blockInstanceId: string;
 }
 
-/** Somebody has answered. */
+/** The question was answered. */
 export interface SuspensionResumeItem extends ItemBase<"suspension_resume"> {
   suspensionId: string;
   resolution: SuspensionStatus;
@@ -201,12 +201,12 @@ export interface SuspensionResumeItem extends ItemBase<"suspension_resume"> {
   resolvedAt: number;
 }
 
-/** An interrupted run goes on from here. */
+/** An interrupted run was resumed here. */
 export interface ContinuationItem extends ItemBase<"continuation"> {
   trigger: "recovery";
   /** How many items there were before. */
   priorItemCount: number;
-  /** The block it had come to, as far as that is known. */
+  /** The block at which it was interrupted, if that is known. */
   resumedAtPath?: string;
   continuedAt: number;
 }
@@ -233,17 +233,17 @@ export type Item =
 /** The types an item can have. */
 export type CanonicalItemType = Item["type"];
 
-/** Newer names of two types. They are accepted where items are asked for by type; an item itself has the older name. */
+/** Newer names of two types. They are accepted in queries by type; an item itself has the older name. */
 interface NewerNames {
   tool_output: "block_tool_output";
   block_trace: "block_output";
 }
 
-/** The types items can be asked for by. */
+/** The types that a query accepts. */
 export type ItemType = CanonicalItemType | keyof NewerNames;
 
-/** The items of one type, or of several. */
+/** An item of one of these types. */
 export type ItemOf<K extends ItemType> = Extract<Item, { type: K extends keyof NewerNames ? NewerNames[K] : K }>;
 
-/** An item as the views of a session give it. */
+/** An item in the views of a session. */
 export type SessionItem = Item;

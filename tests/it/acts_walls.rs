@@ -172,8 +172,8 @@ fn a_schema_that_cannot_be_checked_is_said_when_the_file_loads() {
         ("{ _scopes: { items: { enmu: [\"state\"] } } }", "did you mean \\\"enum\\\"?"),
         ("z.object({ _scopes: z.array(z.string()).refine((all) => all.length < 2) })", "no word for"),
         ("z.object({ _scopes: z.array(z.string().regex(/^STATE$/i)) })", "no word for"),
-        ("{ properties: { id: { pattern: \"(\" } } }", "is no JSON Schema: "),
-        ("{ properties: { id: { type: 5 } } }", "is no JSON Schema: "),
+        ("{ properties: { id: { pattern: \"(\" } } }", "is not a JSON Schema: "),
+        ("{ properties: { id: { type: 5 } } }", "is not a JSON Schema: "),
     ] {
         let place = Place::new().file("flows/walls.ts", &file(&format!("Tool.register(\"t\", {tool});"), "false"));
         let answer = place.ask("check");

@@ -1,12 +1,12 @@
-//! Bugs inside of blocks: `print` and `step` alone show the value that convicts each, in at most three commands
-//! (`tests/flows/lines`, and the flows of `tests/flows/planted` whose bug a line shows).
+//! Bugs inside blocks: `print` and `step` alone show the value that proves each bug, in at most three commands
+//! (`tests/flows/lines`, and the flows of `tests/flows/planted` whose bug is visible at a line).
 
 use serde_json::Value;
 use tests::bench::{Place, repository};
 
 use crate::recipes;
 
-/// How many commands a bug may take.
+/// How many commands a bug may need.
 const COMMANDS: usize = 3;
 
 fn text_of(file: &str) -> String {
@@ -29,12 +29,12 @@ fn record(place: &Place, case: &Value) -> Vec<String> {
     let (action, input) = (case["action"].as_str().expect("an action"), case["input"].to_string());
     let ran = place.run(&["run", flow, action, "--user", "ada", "--request", "run1", "--input", &input, "--json"]);
     assert_eq!(ran.code, Some(0), "{flow}: {ran}");
-    // What somebody complains of is what the run gave.
+    // The run must have the wrong output that the case describes.
     assert_eq!(ran.json()["output"], case["output"], "{flow}");
     vec!["run1".to_owned()]
 }
 
-/// Checks that each command of a case shows what convicts the bug.
+/// Checks that each command of a case shows the value that proves the bug.
 fn check(case: &Value) {
     let name = case["flow"].as_str().or(case["planted"].as_str()).expect("a flow");
     let place = Place::new();
@@ -54,14 +54,14 @@ fn check(case: &Value) {
 }
 
 #[test]
-fn print_and_step_convict_bugs_inside_of_blocks() {
+fn print_and_step_find_bugs_inside_blocks() {
     let cases = cases();
     assert!(cases.len() >= 20, "{}", cases.len());
     cases.iter().for_each(check);
 }
 
 #[test]
-fn every_cause_inside_of_a_block_is_a_line_of_its_flow() {
+fn every_cause_inside_a_block_is_a_line_of_its_flow() {
     for case in cases() {
         let Some(flow) = case["flow"].as_str() else { continue };
         let text = text_of(&format!("lines/{flow}.ts"));

@@ -1,4 +1,5 @@
-//! How much may come in: of a model, of its stream, of its refusals, of a file. Each limit is named, and can be set.
+//! Limits of input: replies of models, streams, error replies and imported files. Errors name the limit, which is a
+//! setting.
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place};
@@ -55,7 +56,7 @@ fn delta(text: &str) -> Value {
 }
 
 #[test]
-fn a_reply_is_only_so_long() {
+fn a_reply_over_the_limit_is_refused() {
     let text = "x".repeat(1_000);
     check_too_large(Reply::text(&text), &json!({ "replyBytes": 900 }), "replyBytes", 900);
     check_too_large(Reply::body("application/json", " ".repeat(17 << 20)), &json!({}), "replyBytes", 16 << 20);
@@ -66,7 +67,7 @@ fn a_reply_is_only_so_long() {
 }
 
 #[test]
-fn a_line_of_a_stream_is_only_so_long() {
+fn a_line_of_a_stream_over_the_limit_is_refused() {
     let endless = Reply::body("text/event-stream", format!("data: {}", "x".repeat(10_000_000)));
     check_too_large(endless.clone().hang(), &json!({}), "lineBytes", 1 << 20);
     check_too_large(Reply::body("text/event-stream", "data: x\n".repeat(1_000_000)), &json!({}), "lineBytes", 1 << 20);
@@ -81,14 +82,14 @@ fn a_line_of_a_stream_is_only_so_long() {
 }
 
 #[test]
-fn a_long_stream_is_taken_whole() {
+fn a_long_stream_within_the_limit_is_read_completely() {
     let deltas: Vec<Value> = (0..6).map(|_| delta(&"x".repeat(1_000_000))).collect();
     let answer = chat(Reply::stream(&deltas, "stop"), &json!({}));
     assert_eq!(answer.json()["output"].as_str().map(str::len), Some(6_000_000));
 }
 
 #[test]
-fn a_refusal_is_read_as_far_as_it_is_quoted() {
+fn only_the_quoted_start_of_an_error_reply_is_read() {
     let reply = Reply::body("text/plain", "no ".repeat(20_000_000)).status(400);
     let answer = chat(reply.clone(), &json!({}));
     assert_eq!(answer.code, Some(3), "{answer}");
@@ -100,7 +101,7 @@ fn a_refusal_is_read_as_far_as_it_is_quoted() {
 }
 
 #[test]
-fn a_limit_is_a_number_that_lets_something_in() {
+fn an_invalid_limit_is_refused() {
     let server = Server::start([]);
     for limit in ["replyBytes", "lineBytes", "errorBytes", "importBytes", "depth"] {
         for value in [json!(0), json!(-1), json!("1")] {
@@ -112,7 +113,7 @@ fn a_limit_is_a_number_that_lets_something_in() {
 }
 
 #[test]
-fn an_import_is_only_so_long() {
+fn an_import_over_the_limit_is_refused() {
     let server = Server::start([Reply::text("Hi there")]);
     let here = place(&server, &json!({}));
     here.get("run main chat --user ada --session s");
@@ -131,7 +132,7 @@ fn an_import_is_only_so_long() {
     assert!(code == Some(7) && told.contains("limits.importBytes") && told.contains("when it is unpacked"), "{told}");
     let (code, told) = import(json!({ "importBytes": 10 }), whole);
     assert!(code == Some(7) && told.contains("limits.importBytes") && told.contains("nothing was imported"), "{told}");
-    // Small as a file, and far more than it may be when it is unpacked.
+    // A small file that exceeds the limit when it is unpacked.
     let bomb = packed(&format!("{text}{}", "{}\n".repeat(60_000_000)));
     assert!(bomb.len() < 1_000_000, "{}", bomb.len());
     let (code, told) = import(json!({}), bomb);
@@ -139,7 +140,7 @@ fn an_import_is_only_so_long() {
 }
 
 #[test]
-fn a_redirect_is_followed_handed_over_or_an_error() {
+fn a_redirect_is_followed_returned_or_an_error() {
     let to = || Reply::body("text/plain", "there").status(302).header("location", "/three?token=t0ps3cret");
     let server = Server::start([to(), to()]);
     let place = place(&server, &json!({}));
@@ -156,7 +157,7 @@ fn a_redirect_is_followed_handed_over_or_an_error() {
 }
 
 #[test]
-fn a_block_has_a_name_that_a_table_can_hold() {
+fn block_names_that_are_too_long_or_have_control_characters_are_refused() {
     let named = |name: &str| {
         let flow = format!(
             "const one = handler({{ name: {name}, execute: async () => 1 }});\n\

@@ -1,11 +1,11 @@
-//! Breakpoints: at statements, at writes to a state, and at blocks that failed. Each knows every time that the request
-//! stops there, in the order of the request's statements, so that the next and the previous one are looked up.
+//! Breakpoints: at statements, at writes to a state, and at blocks that failed. Each has all its stops in the order of
+//! the request's statements, so that the next and the previous stop can be looked up.
 
 use std::str::FromStr;
 
 use runner::{Breakpoint, Stopped};
 
-/// What a breakpoint waits for.
+/// The kind of a breakpoint.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Kind {
     /// A statement.
@@ -24,26 +24,26 @@ pub(super) struct AtLine {
     pub(super) column: Option<u32>,
     pub(super) condition: Option<String>,
     pub(super) hits: Option<HitCondition>,
-    /// Says this, and does not stop.
+    /// The message of a log point, which does not stop.
     pub(super) log: Option<LogMessage>,
 }
 
 /// A breakpoint of a session.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
-    /// From 1, never used again.
+    /// Counted from 1, never reused.
     pub(super) number: u32,
     pub(super) kind: Kind,
     /// The line of its statement.
     pub(super) line: Option<u32>,
-    /// In the order of time.
+    /// In order of time.
     pub(super) stops: Vec<Stopped>,
-    /// Why it never stops, or what else must be known.
+    /// Why it never stops, or another note for the person.
     pub(super) note: Option<String>,
 }
 
 impl Held {
-    /// What people read: where it is, and when it holds.
+    /// Its name for people: the place and the condition.
     pub(super) fn name(&self) -> String {
         match &self.kind {
             Kind::Line(at) => {
@@ -57,14 +57,14 @@ impl Held {
         }
     }
 
-    /// Says something, and does not stop.
+    /// Whether it is a log point, which does not stop.
     pub(super) fn is_log(&self) -> bool {
         matches!(&self.kind, Kind::Line(AtLine { log: Some(_), .. }))
     }
 }
 
 impl AtLine {
-    /// The question that finds its stops.
+    /// The query that finds its stops.
     pub(super) fn question(&self) -> Breakpoint {
         Breakpoint {
             file: self.file.clone(),
@@ -76,7 +76,7 @@ impl AtLine {
     }
 }
 
-/// Which hits count: `3`, `>3`, `>=3`, `<3`, `<=3`, `%3`.
+/// The hits at which it stops: `3`, `>3`, `>=3`, `<3`, `<=3`, `%3`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HitCondition {
     Equals(u64),
@@ -120,16 +120,16 @@ impl HitCondition {
     }
 }
 
-/// Keeps the stops that a hit condition lets through.
+/// Keeps the stops that fulfil a hit condition.
 pub(super) fn counted(stops: Vec<Stopped>, hits: Option<HitCondition>) -> Vec<Stopped> {
     let Some(hits) = hits else { return stops };
     stops.into_iter().zip(1..).filter(|(_, nth)| hits.holds(*nth)).map(|(stop, _)| stop).collect()
 }
 
-/// What a log point says: text with expressions between braces.
+/// The message of a log point: text with expressions in braces.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct LogMessage {
-    /// One more than there are expressions.
+    /// The texts between the expressions: one more than there are expressions.
     texts: Vec<String>,
     expressions: Vec<String>,
 }
@@ -170,7 +170,7 @@ impl LogMessage {
     }
 }
 
-/// Where the brace that a text begins with is closed. Braces in strings do not count.
+/// The offset of the brace that closes the first one. Braces in strings are ignored.
 fn closing(text: &str) -> Option<usize> {
     let (mut depth, mut quote, mut is_escaped) = (0_usize, None, false);
     for (at, c) in text.char_indices() {
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn log_messages_take_expressions_between_braces() {
+    fn expressions_in_braces_of_a_log_message_are_replaced() {
         let log = LogMessage::read("sum {sum} of {items.map((i) => ({ n: '}' + i }))}; {} {");
         assert_eq!(log.expressions, ["sum", "items.map((i) => ({ n: '}' + i }))"]);
         assert_eq!(log.with(&["7".to_owned(), "\"tea\"".to_owned()]), "sum 7 of tea; {} {");

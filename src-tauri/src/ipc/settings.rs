@@ -1,4 +1,4 @@
-//! The window's page of settings: those of the folder, and a person's own.
+//! The settings page of the window: the settings of the folder, and those of the person.
 
 use runner::{Fault, ModelTest, OwnSettings, OwnSettingsView, SettingsPlan, SettingsView};
 use serde::Deserialize;
@@ -8,21 +8,21 @@ use tauri::State;
 use super::off_the_main_thread;
 use crate::window::WindowState;
 
-/// The folder's settings: its `flowglass.json`, and what is in force.
+/// The folder's settings: its `flowglass.json`, and the effective values.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn settings(state: State<'_, WindowState>) -> Result<SettingsView, Fault> {
     off_the_main_thread(state, |workspace| workspace.settings()).await
 }
 
-/// What another text in `flowglass.json` would change. Writes nothing.
+/// Returns what a new text of `flowglass.json` would change. Writes nothing.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn plan_settings(state: State<'_, WindowState>, text: String) -> Result<SettingsPlan, Fault> {
     off_the_main_thread(state, move |workspace| workspace.plan_settings(&text)).await
 }
 
-/// Puts another text into `flowglass.json`, if the file is still the one that this stamp names; null is no file.
+/// Writes a new text to `flowglass.json`, if the file still has this stamp; null means that there is no file.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn write_settings(
@@ -33,7 +33,7 @@ pub(super) async fn write_settings(
     off_the_main_thread(state, move |workspace| workspace.write_settings(&text, stamp.as_deref())).await
 }
 
-/// Asks a model for a word. It may cost.
+/// Asks a model for one word, which may cost money.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn test_model(state: State<'_, WindowState>, model: String) -> Result<ModelTest, Fault> {
@@ -47,21 +47,21 @@ pub(super) async fn delete_backup(state: State<'_, WindowState>, name: String) -
     off_the_main_thread(state, move |workspace| workspace.delete_backup(&name)).await
 }
 
-/// Deletes what is made again when it is missing.
+/// Deletes the cache, which is rebuilt when needed.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn clear_cache(state: State<'_, WindowState>) -> Result<(), Fault> {
     off_the_main_thread(state, |workspace| workspace.clear_cache()).await
 }
 
-/// What a person chose for all folders.
+/// Returns a person's settings for all folders.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn own_settings() -> Result<OwnSettingsView, Fault> {
     super::blocking(|| Ok(OwnSettings::read().into())).await
 }
 
-/// A field of a person's own settings, and what stands there from now on; null removes it.
+/// A field of a person's settings, and its new value; null removes it.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct OwnChange {
     field: String,
@@ -70,7 +70,7 @@ pub(super) struct OwnChange {
     value: Value,
 }
 
-/// Changes fields of what a person chose for all folders; others stay as they are.
+/// Changes fields of a person's settings for all folders; other fields stay unchanged.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn change_own_settings(changes: Vec<OwnChange>) -> Result<OwnSettingsView, Fault> {

@@ -1,15 +1,15 @@
-// Finding by what is typed, for the command palette. Pure; the caller decides what is shown, and gives only that.
+// Fuzzy search for the command palette. Pure. The caller passes only the texts that are visible.
 
-/** What of a text its words start with. */
+/** The ranks of matches. At the start of a word. */
 const PREFIX = 3;
-/** Part of a word. */
+/** Inside a word. */
 const WITHIN = 2;
 /** Letters in order with others between them. */
 const SCATTERED = 1;
 
 export type Match = { rank: number; points: number };
 
-/** How a text has what is typed: every word of it, or all of its letters in order. Null where it has neither. */
+/** How a text matches a query: it has all words, or all letters in order. Null if it has neither. */
 export function match(query: string, text: string): Match | null {
   const wanted = query.trim().toLowerCase();
   if (!wanted) return { rank: PREFIX, points: 0 };
@@ -25,7 +25,7 @@ export function match(query: string, text: string): Match | null {
   return found;
 }
 
-/** The best matches first; equal ones keep their order. Scattered letters count only where nothing has the words. */
+/** Best matches first; equal ones keep their order. Scattered letters count only if no text has the words. */
 export function best<T>(query: string, all: readonly T[], text: (one: T) => string, most: number): T[] {
   const hits = all.flatMap((one, index) => {
     const found = match(query, text(one));
@@ -39,7 +39,7 @@ export function best<T>(query: string, all: readonly T[], text: (one: T) => stri
     .map((hit) => hit.one);
 }
 
-/** Where a word starts with it is better than where a word has it inside; earlier is better than later. */
+/** The start of a word is better than its inside; earlier is better than later. */
 function wordMatch(word: string, hay: string): Match | null {
   const first = hay.indexOf(word);
   if (first < 0) return null;

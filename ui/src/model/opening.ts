@@ -1,19 +1,19 @@
-// What the page of a request needs before it can be shown: its view, with folds and filter as they are wanted, and the
-// pause of a fork. It is also read ahead of a request that a person goes to, while the page before it is on screen.
+// Loads what the page of a request needs: its view with the wanted folds and filter, and the pause of a fork. It is
+// also used to load a request ahead, while the previous page is still on screen.
 import { asFault, type Fault, type Filtered, type Host, type ViewHead } from '../host/host';
 import { arrange, type Folds } from './arrangement';
 import { pauseOf, type Pause } from './pause';
 
 export type Opened = {
   head: ViewHead;
-  /** The filter, what became of it, and how many rows there are then; null if they are as the view has them. */
+  /** The filter, its result, and the number of rows; null if the view is unchanged. */
   wanted: string;
   filtered: Filtered | Fault | null;
   rows: number | null;
   pause: Pause | null;
 };
 
-/** Opens a view. One that is not wanted any more when it comes is closed, and the answer is null. */
+/** Opens a view. If it is no longer wanted when it arrives, it is closed and the result is null. */
 export async function openView(
   host: Host,
   id: string,
@@ -36,7 +36,7 @@ export const closeView = (host: Host, view: number): void => void host.closeView
 export class Ahead {
   opened: Opened | null = null;
   fault: Fault | null = null;
-  /** When one of them is there. */
+  /** Resolves when the request has been read. */
   readonly read: Promise<void>;
   #isDropped = false;
 

@@ -15,7 +15,7 @@ fn origin(log: &dyn Log) -> Request<'_> {
     origin
 }
 
-/// The first event of a fork of `origin`, in a session of its own, later than all of the other request.
+/// The first event of a fork of `origin`, in a new session, later than all events of `origin`.
 fn begins(seq: u64) -> Event {
     let forked_from = Some(ForkedFrom { request_id: "origin".to_owned(), seq });
     let kind = Start { session: "fork", forked_from, ..Start::default() }.event();
@@ -26,8 +26,8 @@ fn append(log: &dyn Log, events: Vec<Event>) -> Result<(), AppendError> {
     wait(log.append("fork", &Lease::first(OWNER), events, AppendMode::Committed))
 }
 
-/// The append brings the first event and those after the fork; the log puts the shared ones between them.
-pub fn a_fork_has_the_events_that_it_shares<S: Subject>() {
+/// The append has the first event and those after the fork; the log puts the shared events between them.
+pub fn a_fork_has_the_shared_events<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
     let origin = origin(log);
@@ -43,7 +43,7 @@ pub fn a_fork_has_the_events_that_it_shares<S: Subject>() {
     assert_eq!(seqs(log, "origin"), (1..=origin.last).collect::<Vec<_>>());
 }
 
-/// The first event after the shared ones has the number that follows theirs, and the shared ones must be there.
+/// The shared events must exist, and the first event after them must have the next number.
 pub fn a_fork_without_its_shared_events_is_refused<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -61,7 +61,7 @@ pub fn a_fork_without_its_shared_events_is_refused<S: Subject>() {
     assert_eq!(seqs(log, "fork"), [1, 2, 3]);
 }
 
-/// Owners in the shared events are those of the other request.
+/// The owners in the shared events are those of the original request, not of the fork.
 pub fn a_fork_has_an_owner_of_its_own<S: Subject>() {
     let subject = S::create();
     let log = subject.log();
@@ -77,7 +77,7 @@ pub fn a_fork_has_an_owner_of_its_own<S: Subject>() {
     assert!(is_fenced(&answer, "fork"), "{answer:?}");
 }
 
-/// The session of a fork goes on from that of the other request: it has the earlier requests and notes before it.
+/// The session of a fork continues that of the original request: it has the earlier requests and notes.
 pub fn the_session_of_a_fork_has_what_was_before_it<S: Subject>() {
     let subject = S::create();
     let log = subject.log();

@@ -178,7 +178,7 @@ macro_rules! promise {
         $crate::rules!(
             forks,
             $subject,
-            a_fork_has_the_events_that_it_shares,
+            a_fork_has_the_shared_events,
             a_fork_without_its_shared_events_is_refused,
             a_fork_has_an_owner_of_its_own,
             the_session_of_a_fork_has_what_was_before_it,

@@ -1,4 +1,4 @@
-//! Views: pure functions from a request's events to what people look at.
+//! Views: pure functions from a request's events to what people see.
 //!
 //! The same events always give the same view, in the window, on the command line and in a flow's
 //! own `ctx.session.items`. Nothing here stores anything or reads a clock.
@@ -49,7 +49,7 @@ impl<'a> Events<'a> {
     pub fn get(&self, seq: Seq) -> Option<&'a Event> {
         let first = self.0.first()?.seq;
         let index = usize::try_from(seq.checked_sub(first)?).ok()?;
-        // Dense logs hit at once; a filtered list is searched.
+        // In a complete log the index is right; a filtered list is searched.
         match self.0.get(index) {
             Some(event) if event.seq == seq => Some(event),
             _ => self.0.binary_search_by_key(&seq, |event| event.seq).ok().map(|at| &self.0[at]),
@@ -68,13 +68,13 @@ impl<'a> Events<'a> {
         }
     }
 
-    /// What the request goes on with as its input: what it was asked with, or what a fork has instead.
+    /// The input of the request, or the edited input of a fork.
     pub fn input(&self) -> Option<&'a Value> {
         let held_by = edited_input(self.0).or(self.0.first().map(|event| event.seq))?;
         self.value(self.held_by(held_by)?)
     }
 
-    /// What an effect that ended was asked with. Messages of a model call may be references: see [`asked`].
+    /// The request of an effect that ended. Messages of a model call may be references: see [`asked`].
     pub fn effect_request(&self, kind: &'a EventKind) -> Option<&'a Value> {
         let EventKind::EffectFinished { started, request, .. } = kind else { return None };
         request.as_ref().or_else(|| match &self.get((*started)?)?.kind {

@@ -1,5 +1,5 @@
-// A state with what changed in it, as the rows of one tree: a place that changed has its old value beside the new one,
-// and one that is gone keeps a row where it was. Pure.
+// A state and its changes as the rows of one tree: a changed place has its old value beside the new one, and a removed
+// place keeps a row. Pure.
 import type { Change } from '../../host/host';
 import { above, outline, type Opened, type OutlineRow } from '../../base/outline';
 import { formatPath, parsePath } from '../../base/path';
@@ -9,19 +9,18 @@ export type Marked = Pick<Change, 'kind' | 'old' | 'new' | 'by' | 'seq'> & { isB
 
 export type TreeRow = OutlineRow & {
   change: Marked | null;
-  /** How many places inside of it changed, and how many of those another request wrote. */
+  /** How many places inside it changed, and how many of those another request changed. */
   inside: number;
   insideByOthers: number;
   isGone: boolean;
-  /** Whether it is inside of something that was added, and so was added itself. */
+  /** Whether it is inside an added value, and so was added itself. */
   isNew: boolean;
 };
 
-/** `others`: changes that another request made. They count as nothing else. */
+/** `others` are changes by other requests, which are not in the other counts. */
 export type Counts = { added: number; changed: number; removed: number; others: number };
 
-/** What changed, by its path: of what is there the path is its own, of what is gone the one that it had. A list may have
- * both at one index. */
+/** Changes by path: `here` by the current path, `gone` by the former one. A list may have both at one index. */
 export type Marks = { here: ReadonlyMap<string, Marked>; gone: ReadonlyMap<string, Marked> };
 
 export function marksOf(changes: readonly Change[]): Marks {
@@ -50,7 +49,7 @@ export function countsOf({ here, gone }: Marks): Counts {
 export const isChanged = ({ here, gone }: Marks): boolean =>
   [...here.values(), ...gone.values()].some((mark) => !mark.isByAnother);
 
-/** `+1 ~2 −3`, without what there is none of. */
+/** `+1 ~2 −3`, without zeros. */
 export const countWords = ({ added, changed, removed, others }: Counts): string =>
   [
     added > 0 && `+${added}`,
@@ -64,7 +63,7 @@ export const countWords = ({ added, changed, removed, others }: Counts): string 
 const parentOf = (path: string) => formatPath(parsePath(path).slice(0, -1));
 const nameOf = (path: string) => String(parsePath(path).at(-1) ?? '');
 
-/** How many changes lie inside of every container above one. */
+/** How many changes are inside each container. */
 function insideOf(paths: readonly string[]): Map<string, number> {
   const inside = new Map<string, number>();
   for (const path of paths)
@@ -72,7 +71,7 @@ function insideOf(paths: readonly string[]): Map<string, number> {
   return inside;
 }
 
-/** `isOnlyChanged` leaves out what neither changed nor holds a change. */
+/** `isOnlyChanged` leaves out rows that neither changed nor contain a change. */
 export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChanged: boolean) {
   const inside = insideOf(pathsOf(marks));
   const byOthers = insideOf([...marks.here, ...marks.gone].flatMap(([path, mark]) => (mark.isByAnother ? [path] : [])));
@@ -96,7 +95,7 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
         isNew: false,
       });
   };
-  // What is gone from a container stands below its rows, which end where a row of no greater depth follows.
+  // Removed places are shown after the rows of their container, which end before a row of no greater depth.
   const open: { path: string; depth: number }[] = [];
   const close = (depth: number) => {
     while (open.length > 0 && (open.at(-1)?.depth ?? 0) >= depth) {
@@ -104,7 +103,7 @@ export function treeOf(value: unknown, marks: Marks, opened: Opened, isOnlyChang
       if (ended) addGone(ended.path, ended.depth + 1);
     }
   };
-  // The depth of the added container that the rows are inside of.
+  // The depth of the added container around the current rows.
   let added = Infinity;
   const isShown = isOnlyChanged ? shownOnly(marks.here, inside) : () => true;
   for (const row of outline(value, '', opened)) {

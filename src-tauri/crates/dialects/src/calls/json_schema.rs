@@ -1,7 +1,7 @@
 //! Checks Calls and outputs with the JSON Schemas that authors register.
 //!
-//! All of JSON Schema: a keyword that went unchecked would let through what its author forbids. A schema is compiled
-//! once for each solution. Nothing is fetched: a reference to another document is a schema that cannot be used.
+//! All keywords of JSON Schema are checked, because an unchecked one would accept values that its author forbids. A
+//! schema is compiled once for each solution. Nothing is fetched: a schema that refers to another document is invalid.
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
 use jsonschema::{Draft, ValidationError, Validator};
@@ -10,23 +10,23 @@ use serde_json::Value;
 /// How many problems of one value are named.
 const MAX_NAMED: usize = 10;
 
-/// A schema that values can be held against.
+/// A compiled schema.
 #[derive(Debug)]
 pub(super) struct Schema(Validator);
 
-/// What is wrong with a value.
+/// A violation of a schema.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Issue {
     /// Where: property names and indices.
     pub(super) place: Vec<String>,
     /// `expected string, got 5`.
     pub(super) what: String,
-    /// Whether it is about which fields there are, and no value below the place can change it.
+    /// Whether it is about which fields exist, so that no value below the place can resolve it.
     pub(super) is_of_shape: bool,
 }
 
 impl Issue {
-    /// Returns whether it is about the value of a property, or of something in it.
+    /// Returns whether it is about the value of a property, or about a part of it.
     pub(super) fn is_about(&self, property: &str) -> bool {
         self.place.first().is_some_and(|first| first == property) && !(self.is_of_shape && self.place.len() == 1)
     }
@@ -42,8 +42,8 @@ impl std::fmt::Display for Issue {
 }
 
 impl Schema {
-    /// Compiles a schema, or says why it is none. Where it does not name its draft, it is of the newest one, or else of
-    /// draft 7, which has another form of tuples.
+    /// Compiles a schema, or returns why it is invalid. A schema without a draft is read as the newest draft, or else
+    /// as draft 7, which has another form of tuples.
     pub(super) fn new(schema: &Value) -> Result<Schema, String> {
         let build = |draft| jsonschema::options().with_draft(draft).build(schema);
         let built = match schema.get("$schema") {
@@ -53,21 +53,21 @@ impl Schema {
         built.map(Schema).map_err(|error| {
             let place = error.instance_path().to_string();
             let place = if place.is_empty() { String::new() } else { format!("{}: ", dotted(&place).join(".")) };
-            format!("it is no JSON Schema: {place}{error}")
+            format!("it is not a JSON Schema: {place}{error}")
         })
     }
 
-    /// Returns what is wrong with a value.
+    /// Returns the violations of a value.
     pub(super) fn issues(&self, value: &Value) -> Vec<Issue> {
         self.0.iter_errors(value).flat_map(|error| issues_of(&error)).collect()
     }
 }
 
-/// Returns what is wrong with a value, as one text; `None` if it fits.
+/// Returns the violations of a value as one text; `None` if it is valid.
 pub(super) fn misfit(schema: &Value, value: &Value) -> Option<String> {
     match Schema::new(schema) {
         Ok(schema) => Some(schema.issues(value)).filter(|found| !found.is_empty()).map(|found| told(&found)),
-        Err(why) => Some(format!("nothing can be held against the schema, because {why}")),
+        Err(why) => Some(format!("the schema cannot be used, because {why}")),
     }
 }
 
@@ -85,7 +85,7 @@ fn dotted(pointer: &str) -> Vec<String> {
 
 fn issues_of(error: &ValidationError<'_>) -> Vec<Issue> {
     let place = dotted(&error.instance_path().to_string());
-    // What a condition wants depends on values.
+    // Whether a conditional schema applies depends on values.
     let path = error.evaluation_path().to_string();
     let is_certain = !["/then/", "/else/", "/dependentSchemas/"].iter().any(|word| path.contains(word));
     let value = || clipped(error.instance());
@@ -163,7 +163,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn what_does_not_fit_is_named_with_its_place() {
+    fn violations_are_reported_with_their_places() {
         let tool = json!({
             "type": "object",
             "properties": {
@@ -207,12 +207,12 @@ mod tests {
     }
 
     #[test]
-    fn tuples_of_both_drafts_are_checked_and_what_is_no_schema_is_said() {
+    fn tuples_of_both_drafts_are_checked_and_invalid_schemas_are_reported() {
         for tuple in [json!({ "items": [{ "const": 1 }] }), json!({ "prefixItems": [{ "const": 1 }] })] {
             assert_eq!(misfit(&tuple, &json!([2])), Some("0: expected 1, got 2".to_owned()), "{tuple}");
         }
         for schema in [json!({ "pattern": "(" }), json!({ "type": 5 }), json!({ "$ref": "http://localhost/x" })] {
-            assert!(misfit(&schema, &json!("a")).is_some_and(|text| text.contains("no JSON Schema")), "{schema}");
+            assert!(misfit(&schema, &json!("a")).is_some_and(|text| text.contains("not a JSON Schema")), "{schema}");
         }
     }
 }

@@ -45,7 +45,7 @@ impl Tool {
     pub(super) fn issues(&self, call: &Map<String, Value>) -> Result<Vec<Issue>, FlowError> {
         let compiled = self.compiled.get_or_init(|| Schema::new(&self.of_call));
         let compiled = compiled.as_ref().map_err(|why| {
-            let text = format!("no call can be held against the schema of {}: {why}", self.name());
+            let text = format!("no call can be checked with the schema of {}: {why}", self.name());
             problem(Kind::Arguments, text)
         })?;
         let said = self.of_call["properties"].as_object();

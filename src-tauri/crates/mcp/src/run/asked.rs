@@ -1,4 +1,4 @@
-//! What a call of `run` asks for. An argument without effect on what is to be done is refused.
+//! The arguments of a call of `run`. An argument without effect on the action is refused.
 
 use engine::suspension::Reply;
 use runner::{At, Edits, Fault, Mock, Resolution, RunOptions, SuspensionRow, Workspace};
@@ -9,7 +9,7 @@ use crate::door::Door;
 use crate::find::check_session;
 use crate::shown::{name, quoted};
 
-/// What it can do, and the arguments that have an effect on it besides `do` and `confirm`.
+/// The actions of `run`, with the arguments that have an effect besides `do` and `confirm`.
 const DOES: [(&str, &[&str]); 7] = [
     ("verify", &["request", "flow", "session"]),
     ("replay", &["request"]),
@@ -20,12 +20,12 @@ const DOES: [(&str, &[&str]); 7] = [
     ("abort", &["request"]),
 ];
 
-/// So many open questions are named in an error.
+/// How many open questions an error names.
 const MOST_OPEN: usize = 10;
-/// How much of what each asks.
+/// How much of each question's text it shows.
 const MESSAGE: usize = 80;
 
-/// What a call asked for.
+/// The arguments of a call.
 pub(super) struct Asked {
     pub(super) what: &'static str,
     pub(super) request: Option<String>,
@@ -106,7 +106,7 @@ impl Asked {
         id.ok_or_else(|| Refused(format!("argument `request` is missing: the request to {}", self.what)))
     }
 
-    /// Who answers models.
+    /// How model calls are answered.
     pub(super) fn models(&self) -> Result<Mock, Refused> {
         match (self.models.as_deref(), self.what) {
             // A new run uses mock models unless the client asks for real ones.
@@ -117,7 +117,7 @@ impl Asked {
             }
             (Some("recorded") | None, _) => Ok(Mock::Inherit),
             (Some(other), _) => {
-                Err(Refused(format!("argument `models`: {} is none of recorded, mock, real", quoted(other, 40))))
+                Err(Refused(format!("argument `models` must be recorded, mock or real, not {}", quoted(other, 40))))
             }
         }
     }
@@ -131,7 +131,7 @@ impl Asked {
             "submit" => Reply::Submit,
             other => {
                 return Err(Refused(format!(
-                    "argument `answer`: {} is none of approve, reject, skip, submit",
+                    "argument `answer` must be approve, reject, skip or submit, not {}",
                     quoted(other, 40)
                 )));
             }
@@ -140,8 +140,8 @@ impl Asked {
         Ok(Some(Resolution { reply: Some(reply), data, suspension, ..Resolution::default() }))
     }
 
-    /// Refuses an answer to a question that the request never asked, and one that does not say which of several open
-    /// questions it is for. The error names the open ones.
+    /// Refuses an answer to an unknown question, and an answer that does not say which of several open questions it is
+    /// for. The error names the open questions.
     pub(super) fn check_question(&self, door: &Door, request: &str) -> Result<(), Refused> {
         if self.answer.is_none() {
             return Ok(());
@@ -186,7 +186,7 @@ impl Asked {
         at.of(door, request, "at")
     }
 
-    /// A new run, which nothing refuses before its flow is asked.
+    /// Reads a new run, and makes all checks that need no code of the flow.
     pub(super) fn new_run(&self, door: &Door) -> Result<RunOptions, Refused> {
         let missing = |argument: &str, what: &str| Refused(format!("argument `{argument}` is missing: {what}"));
         let flow = self.flow.clone().ok_or_else(|| missing("flow", "the kind of a flow"))?;
@@ -227,7 +227,7 @@ impl Asked {
         Ok(options)
     }
 
-    /// Refuses the session of a verification that is not recorded.
+    /// Refuses a verification of an unknown session.
     pub(super) fn check_selection(&self, door: &Door) -> Result<(), Refused> {
         check_session(door, self.session.as_deref())?;
         self.flow.as_deref().map_or(Ok(()), |flow| crate::find::check_flow(door, flow))

@@ -1,4 +1,4 @@
-//! A folder's `flowglass.json`, read as a workspace may be opened with it. Must not know a workspace.
+//! Reads a folder's `flowglass.json` so that a workspace can be opened with it. Must not know a workspace.
 
 use std::path::Path;
 
@@ -6,19 +6,19 @@ use crate::core::config::{Config, FILE};
 use crate::core::fault::Fault;
 use crate::models::target::check_providers;
 
-/// A folder's settings. A model with an unknown provider refuses only the runs that ask it.
+/// Reads a folder's settings. A model with an unknown provider refuses only the runs that call it.
 pub(super) fn read(dir: &Path) -> Result<Config, Fault> {
     Config::text(dir)?.map_or_else(|| Ok(Config::default()), |text| Config::parse(&text))
 }
 
-/// The settings that a text is, before it is written. Refuses those with an unknown provider.
+/// Reads settings from a text that is about to be written. Refuses an unknown provider.
 pub(super) fn checked(text: &str) -> Result<Config, Fault> {
     let config = Config::parse(text)?;
     check_providers(&config.models)?;
     Ok(config)
 }
 
-/// Refuses to edit a file that cannot be read: an edit keeps the rest of the file, and of this one nothing is known.
+/// Refuses to edit an invalid file, because an edit must keep the rest of the file.
 pub(super) fn check_editable(before: Option<&str>) -> Result<(), Fault> {
     let Some(Err(fault)) = before.map(checked) else { return Ok(()) };
     Err(Fault::refused(format!("{FILE} is not valid, so it is not replaced; correct it in an editor first. {fault}")))

@@ -1,4 +1,4 @@
-//! Starting a request: what is asked for is found and checked before anything is written.
+//! Starts a request. The action and the options are checked before anything is written.
 
 use std::sync::Arc;
 
@@ -18,39 +18,39 @@ use crate::core::id;
 use crate::models::call_meter::SampleCalls;
 use crate::run::{PriorEvents, Running, not_yours};
 
-/// The organisation of requests that name none, as the SDK's `DEFAULT_ORG_ID` has it.
+/// The organisation of requests that name none, equal to the SDK's `DEFAULT_ORG_ID`.
 const DEFAULT_ORG: &str = "__fsd_default_org__";
 
-/// What started a request, where no person called an action.
+/// What started a request that is not a person's call of an action.
 #[derive(Default)]
 pub(super) struct Origin {
     /// The event that an entry was fired with.
     pub(super) trigger: Option<Value>,
     /// Who sent it.
     pub(super) dispatched_by: Option<DispatchedBy>,
-    /// What counts its model calls, if it is a part of an experiment.
+    /// The counter of its model calls, if it is a part of an experiment.
     pub(super) calls: Option<SampleCalls>,
 }
 
 impl Workspace {
-    /// Starts an action. Nothing is written when it is refused.
+    /// Starts an action. A refused start writes nothing.
     pub fn run(&self, options: RunOptions) -> Result<Running, Fault> {
         self.run_as(options, Origin::default())
     }
 
-    /// As [`run`](Self::run), for whoever starts it.
+    /// Like [`run`](Self::run), with an origin.
     pub(super) fn run_as(&self, options: RunOptions, origin: Origin) -> Result<Running, Fault> {
         let (loaded_flow, options) = self.named_action(options)?;
         self.begin(loaded_flow, options, origin)
     }
 
-    /// Refuses what [`run`](Self::run) refuses before the flow is asked. Writes nothing, and runs no block.
+    /// Makes those checks of [`run`](Self::run) that need no code of the flow. Writes nothing, and runs no block.
     pub fn check_run(&self, options: RunOptions) -> Result<(), Fault> {
         let (loaded_flow, options) = self.named_action(options)?;
         self.prepare(loaded_flow, options, Origin::default()).map(drop)
     }
 
-    /// Refuses a user for whom nothing can be started.
+    /// Refuses an invalid user id.
     pub fn check_user(user: &str) -> Result<(), Fault> {
         id::check_owner("user id", user)
     }
@@ -64,7 +64,7 @@ impl Workspace {
         }
     }
 
-    /// The flow of an action, and the options with the name by which the engine knows the action.
+    /// Returns the flow of an action, and the options with the engine's name of the action.
     fn named_action(&self, options: RunOptions) -> Result<(Arc<LoadedFlow>, RunOptions), Fault> {
         self.check_writable()?;
         if options.user.trim().is_empty() {
@@ -76,7 +76,7 @@ impl Workspace {
         Ok((loaded_flow, RunOptions { action, ..options }))
     }
 
-    /// Starts a request of an action or an entry by the name that the engine knows.
+    /// Starts a request of an action or an entry by the engine's name.
     pub(super) fn begin(
         &self,
         loaded_flow: Arc<LoadedFlow>,
@@ -90,7 +90,7 @@ impl Workspace {
         Ok(self.start(next)?)
     }
 
-    /// A request that is about to begin, and whether it is a part of an experiment. Writes nothing.
+    /// Prepares a request, and returns whether it is a part of an experiment. Writes nothing.
     fn prepare(
         &self,
         loaded_flow: Arc<LoadedFlow>,
@@ -104,7 +104,7 @@ impl Workspace {
         let ephemeral = options.session.is_none();
         let session = options.session.clone().unwrap_or_else(new_session);
         let known = self.store.session(&session).map_err(Fault::internal)?;
-        // A session of an experiment's has no other requests: lists leave out both.
+        // All requests in a session of an experiment are parts of it; lists leave out both.
         let is_part = calls.is_some()
             && match &known {
                 Some(known) => self.store.is_sample(&known.last_request).map_err(Fault::internal)?,
@@ -144,24 +144,24 @@ impl Workspace {
     }
 }
 
-/// The organisation of a request: the one that it names, else that of its session, else the default one. A flow that
-/// does not count on one has none where none is named (SEMANTICS §1.1).
+/// The organisation of a request: the named one, else that of its session, else the default one. A flow that does not
+/// count on an organisation has none unless one is named (SEMANTICS §1.1).
 pub(super) fn org_of(flow: &FlowDescription, named: Option<String>, of_session: Option<String>) -> Option<String> {
     let default = || of_session.unwrap_or_else(|| DEFAULT_ORG.to_owned());
     named.or_else(|| flow.counts_on_org.then(default))
 }
 
-/// Which states a flow of today keeps apart in a request of an organization (SEMANTICS §4.1).
+/// Which states the current flow isolates in a request of an organisation (SEMANTICS §4.1).
 pub(super) fn isolated_of(flow: &FlowDescription, org: Option<&str>) -> Isolated {
     let is_apart = flow.isolated.contains(&ScopeKind::User);
     let user_by_org = flow.counts_on_org && !is_apart && org.is_some_and(|org| org != DEFAULT_ORG);
     Isolated { flow: flow.kind.as_str().into(), kinds: flow.isolated.clone(), user_by_org }
 }
 
-/// Refuses to run for nobody's project what a block of it needs one for.
+/// Refuses to run without a project if a block requires one.
 pub(super) fn needs_project(loaded_flow: &LoadedFlow, options: &RunOptions) -> Result<(), Fault> {
     let action = loaded_flow.flow.actions.iter().find(|action| action.name == options.action);
-    // A request that was dispatched by one of the default organisation names that one, which nobody named.
+    // A request of the default organisation passes it on when it dispatches another, although no person named it.
     let is_named = options.project.as_ref().is_some_and(|project| project != DEFAULT_ORG);
     if is_named || !action.is_some_and(|action| action.requires_project) {
         return Ok(());

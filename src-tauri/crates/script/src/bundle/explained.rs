@@ -1,8 +1,8 @@
-//! The words and the place of an error that the runtime itself made, as Node.js says them.
+//! Gives errors of the runtime itself the message and the place that Node.js would give them.
 //!
-//! QuickJS says "not a function" and names a place near the call. The syntax trees of the bundle and of the author's
-//! file know the expression that is meant. Must not guess: what no tree decides keeps the runtime's words, and an
-//! error that the author's code made is left as it is.
+//! QuickJS says "not a function" and reports a place near the call. The syntax trees of the bundle and of the author's
+//! file show which expression it was. Must not guess: if the trees do not decide, the error keeps the runtime's
+//! message. Errors that the author's code created stay unchanged.
 
 use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
@@ -17,10 +17,10 @@ use crate::bundle::own_errors::{self, is_known, nothing_iterated};
 use crate::bundle::sites::{Form, FunctionSpan, Here, Site, Sites};
 use crate::bundle::trace::is_embedded;
 
-/// What Node says of an error.
+/// The message and the place that Node would give.
 pub(crate) struct Explained {
     pub(crate) message: String,
-    /// `None` if the place that was found without it is right.
+    /// `None` if the reported place is right.
     pub(crate) place: Option<Spot>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) struct Spot {
     at: u32,
 }
 
-/// The tables of a bundle and of its files, each read when it is first asked for.
+/// The tables of a bundle and of its files, each read at its first use.
 #[derive(Default)]
 pub(crate) struct Tables {
     bundle: OnceCell<Option<Sites>>,
@@ -46,7 +46,7 @@ pub(crate) struct Thrown<'a> {
     pub(crate) class: &'a str,
     /// The native function that threw it; `None` if the author's own code failed.
     pub(crate) native: Option<&'a str>,
-    /// The innermost frames of the author's: the function's name, line and column in the bundle, 1-based.
+    /// The innermost frames of the author's code: the function's name, line and column in the bundle, 1-based.
     pub(crate) frames: Vec<(&'a str, u32, u32)>,
 }
 
@@ -61,7 +61,7 @@ pub(crate) struct Explainer<'a> {
 const CLASSES: [&str; 5] = ["TypeError", "ReferenceError", "RangeError", "SyntaxError", "URIError"];
 
 impl Explainer<'_> {
-    /// Returns what Node says of an error that the runtime made; `None` for all others.
+    /// Returns Node's message and place for an error of the runtime; `None` for other errors.
     pub(crate) fn explain(&self, thrown: &Thrown<'_>) -> Option<Explained> {
         if !CLASSES.contains(&thrown.class) || thrown.native.is_none() && !is_known(thrown.message) {
             return None;
@@ -102,7 +102,7 @@ impl Explainer<'_> {
 
     fn not_callable(&self, call: Option<&Site>, thrown: &Thrown<'_>) -> Option<Explained> {
         let is_new = |site: &Site| site.call().is_some_and(|call| call.form == Form::New);
-        // Of a construction, too, the runtime may say "not a function".
+        // The runtime may say "not a function" for a construction, too.
         let is_meant = |site: &Site| thrown.message == "not a function" || is_new(site);
         let (source, sites, row) = self.called(call.filter(|call| is_meant(call)), thrown)?;
         let site = sites.rows.get(row).filter(|site| is_meant(site))?;
@@ -118,8 +118,8 @@ impl Explainer<'_> {
         Some(self.bundle()?.rows.iter().find(|site| site.call().is_some_and(|it| it.reported == Some(spot))))
     }
 
-    /// Finds a call in the author's file. The runtime reports no place of its own for a construction without
-    /// arguments, and for a template without expressions.
+    /// Finds a call in the author's file. The runtime reports no place for a construction without arguments or a
+    /// template without expressions.
     fn called(&self, call: Option<&Site>, thrown: &Thrown<'_>) -> Option<(u32, Rc<Sites>, usize)> {
         if let Some(call) = call {
             return self.in_source(call);
@@ -135,11 +135,11 @@ impl Explainer<'_> {
         Some((source, sites, row))
     }
 
-    /// Returns the place of a frame in a source file, with the function of the file that the frame is of.
+    /// Returns the place of a frame in a source file, with the frame's function in that file.
     fn here<'s>(&self, frame: &(&str, u32, u32), source: u32, at: u32, sites: &'s Sites) -> Option<Here<'s>> {
         let bundle = self.bundle()?;
         let offset = self.bundle_offset(frame)?;
-        // Of a function whose first part has failed the runtime reports its name, or the bracket or mark around it.
+        // If the first part of a function failed, the runtime reports its name, or the bracket or mark around it.
         let is_head = |next: &FunctionSpan| {
             let between = bundle.text.get(offset as usize..next.start as usize).unwrap_or_default().trim();
             let after_mark = between.strip_prefix(marks::BEFORE).unwrap_or(between).trim_start();
@@ -149,7 +149,7 @@ impl Explainer<'_> {
         Some(self.within(head.or_else(|| bundle.function_around(offset)), source, at, sites))
     }
 
-    /// Returns a place in a source file that stands in a function of the bundle.
+    /// Returns a place in a source file that belongs to a function of the bundle.
     fn within<'s>(&self, function: Option<FunctionSpan>, source: u32, at: u32, sites: &'s Sites) -> Here<'s> {
         let function = function.and_then(|function| {
             let inside = self.inside(function).filter(|(of_body, _)| *of_body == source);
@@ -158,9 +158,9 @@ impl Explainer<'_> {
         Here { sites, at, function }
     }
 
-    /// Returns a place of the author's in the body of a function of the bundle, and in none of the functions inside.
+    /// Returns a place of the author's code in the body of a function of the bundle, but not in a function inside it.
     fn inside(&self, function: FunctionSpan) -> Option<(u32, u32)> {
-        /// How many places of the map are looked at.
+        /// How many places of the map are tried.
         const MOST: u32 = 200;
         let bundle = self.bundle()?;
         let body = bundle.lines.place(&bundle.text, function.body);
@@ -178,7 +178,7 @@ impl Explainer<'_> {
         own.find_map(|(line, column)| self.mapped(line, column))
     }
 
-    /// The frame of the class comes before that of the call.
+    /// A class was called without `new`. The frame of the class comes before that of the call.
     fn class_called(&self, thrown: &Thrown<'_>) -> Option<Explained> {
         let (class, ..) = thrown.frames.first()?;
         let (source, sites, row) = self.in_source(self.call_at(thrown.frames.get(1)?)??)?;
@@ -186,7 +186,7 @@ impl Explainer<'_> {
         Some(Explained { message, place: Some(Spot { source, at: sites.rows.get(row)?.place }) })
     }
 
-    /// An argument that is spread and is no list.
+    /// A spread argument that is not iterable.
     fn spread(&self, call: Option<&Site>, message: &str) -> Option<(String, Option<u32>)> {
         let (_, sites, row) = self.in_source(call?)?;
         let site = sites.rows.get(row)?;
@@ -260,8 +260,8 @@ impl Explainer<'_> {
         Some((source, sites, row))
     }
 
-    /// Finds a call of the bundle whose place in the author's file is not exact: the only one of its function that is
-    /// written the same way, or else the one around the place that has as many arguments.
+    /// Finds a call of the bundle whose place in the author's file is not exact: the only call of its function with the
+    /// same text, or else the call around the place with the same number of arguments.
     fn like(&self, call: &Site, source: u32, at: u32, sites: &Sites) -> Option<usize> {
         let bundle = self.bundle()?;
         let wanted = call.call()?;

@@ -1,4 +1,4 @@
-//! An expression over the result of a run, such as a score: TypeScript over JSON, with no flow and no outside.
+//! Evaluates a TypeScript expression over the JSON result of a run, such as a score, without a flow or outside access.
 //!
 //! Each evaluation has a runtime of its own with little memory and time. Must not know what the result means.
 
@@ -18,19 +18,19 @@ use crate::bundle::parsed::PARSER_STACK;
 use crate::bundle::probes::{WrongExpression, check_expression};
 use crate::vm::memory::Meter;
 
-/// What an evaluation may use.
+/// The limits of an evaluation.
 const MAX_BYTES: usize = 64 << 20;
 const MAX_TIME: Duration = Duration::from_secs(2);
 const STACK_BYTES: usize = 512 << 10;
 
-/// An expression whose types are taken away.
+/// An expression without its types.
 #[derive(Clone, Debug)]
 pub struct Expression {
     code: String,
 }
 
 impl Expression {
-    /// Reads an expression that may use these names. Fails if it is no expression, waits, or changes something.
+    /// Parses an expression that may use these names. Fails if it is not an expression, uses `await` or assigns.
     pub fn parse(text: &str, names: &[&str]) -> Result<Expression, WrongExpression> {
         check_expression(text, "expression.ts")?;
         let wrong = |message: String| WrongExpression { message, column: 1 };
@@ -52,8 +52,8 @@ impl Expression {
         Ok(Expression { code: format!("const {{ {} }} = globalThis.__scope;\n{code}", names.join(", ")) })
     }
 
-    /// Evaluates it over the fields of an object. `None` is `undefined` or a function. Fails with the message of what
-    /// it throws.
+    /// Evaluates it with the fields of an object as variables. `None` is `undefined` or a function. Fails with the
+    /// message of a thrown error.
     pub fn evaluate(&self, scope: &Value) -> Result<Option<Value>, String> {
         let internal = |error: rquickjs::Error| error.to_string();
         let memory = Meter::new(MAX_BYTES);
@@ -85,7 +85,7 @@ impl Expression {
     }
 }
 
-/// The name and the message of what was thrown.
+/// The name and the message of a thrown value.
 fn told<'js>(ctx: &Ctx<'js>, error: &CaughtError<'js>) -> String {
     match error {
         CaughtError::Exception(thrown) => {
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn an_expression_has_the_value_that_it_has_in_typescript() {
+    fn expressions_are_evaluated_as_in_typescript() {
         check("output.eur <= 100", Ok(Some(json!(true))));
         check("(output as any).eur!", Ok(Some(json!(90))));
         check("{ a: output.lines.map((line: string) => line + '!') }", Ok(Some(json!({ "a": ["a!"] }))));
@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn what_it_throws_is_told() {
+    fn thrown_errors_and_exceeded_limits_are_reported() {
         check("output.nothing.more", Err("TypeError"));
         check("missing", Err("ReferenceError: missing is not defined"));
         check("(() => { throw { code: 4 } })()", Err("it throws {\"code\":4}"));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expression_is_refused_with_its_column() {
+    fn texts_that_are_not_expressions_are_refused_with_their_column() {
         for text in ["", "1 +", "const a = 1", "output.eur = 1", "await output", "1; 2"] {
             assert!(Expression::parse(text, &["output"]).is_err(), "{text}");
         }

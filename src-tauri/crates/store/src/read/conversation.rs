@@ -8,20 +8,20 @@ use crate::read::session_order::SessionOrder;
 use crate::read::sessions::{COLUMNS, LINEAGE, SessionRow, session};
 use crate::row::error::Error;
 
-/// A session of a tree of forks.
+/// A session in a tree of forks.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ForkNode {
     /// Its row.
     pub session: SessionRow,
-    /// The session that it was forked from; `None` of the first one.
+    /// The session that it was forked from; `None` for the root.
     pub parent: Option<String>,
     /// The event of the request in `forked_from` at which it was forked.
     pub forked_at: Option<u64>,
 }
 
 impl Store {
-    /// A page of the requests that a session shows, oldest first, and how many there are: its own, and for a fork also
-    /// those before the fork.
+    /// Returns a page of a session's requests, oldest first, and their number. A fork also has the requests before the
+    /// fork.
     pub fn turns(&self, session: &str, offset: u64, limit: u64) -> Result<(u64, Vec<RunRow>), Error> {
         let shown = format!(
             "{LINEAGE} SELECT WHAT FROM lineage JOIN request r ON r.session = lineage.session AND r.n < before"
@@ -41,7 +41,7 @@ impl Store {
         })
     }
 
-    /// Where in a session a request is, counted from 0, as [`turns`](Self::turns) counts.
+    /// The position of a request in a session, counted from 0, in the order of [`turns`](Self::turns).
     pub fn turn_of(&self, session: &str, request: &str) -> Result<Option<u64>, Error> {
         self.read(|connection| {
             let is_before = match SessionOrder::of(connection, session)? {
@@ -61,8 +61,7 @@ impl Store {
         })
     }
 
-    /// The sessions that a session is a fork of, all forks of them, and their forks: parents before forks, at most
-    /// `limit`.
+    /// Returns the whole fork tree that a session belongs to, parents before forks, up to `limit` sessions.
     pub fn fork_tree(&self, id: &str, limit: u64) -> Result<Vec<ForkNode>, Error> {
         let sql = format!(
             "WITH RECURSIVE above (n, parent) AS (

@@ -23,7 +23,7 @@ impl Filter {
         self.clauses.extend(condition);
     }
 
-    /// Whether it selects everything.
+    /// Whether it has no conditions.
     pub(crate) fn is_empty(&self) -> bool {
         self.clauses.is_empty()
     }
@@ -47,7 +47,7 @@ impl Filter {
     }
 }
 
-/// An unsigned number as SQLite's signed one; larger ones become the largest.
+/// Converts an unsigned number to SQLite's signed integer; too large numbers become the maximum.
 pub(crate) fn to_sql_integer(value: Option<u64>) -> Option<i64> {
     value.map(|value| i64::try_from(value).unwrap_or(i64::MAX))
 }

@@ -1,4 +1,4 @@
-//! An error of either database, and what it asks for.
+//! Errors of both databases, with a hint for the user.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -6,46 +6,46 @@ use std::time::Duration;
 use rusqlite::ErrorCode;
 use tokio_postgres::error::SqlState;
 
-/// What failed.
+/// The cause of a failure.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
-    /// In a file.
+    /// An error of a database file.
     #[error("{0}")]
     Sqlite(#[from] rusqlite::Error),
-    /// On a server, or on the way to it.
+    /// An error of a server, or of the connection to it.
     #[error("{}", told(.0))]
     Postgres(#[from] tokio_postgres::Error),
-    /// The server was left while it committed, and does not say whether it did.
+    /// The connection was lost during a commit, so it is unknown whether the server committed.
     #[error("the connection was lost while saving; the last step may or may not be stored")]
     CommitUnknown,
     /// A statement of the transaction failed, and it was rolled back.
     #[error("the transaction failed, and nothing of it was stored")]
     Failed,
-    /// A newer program has changed the tables meanwhile.
+    /// A newer program has changed the tables in the meantime.
     #[error("a newer Flowglass has changed the format of the database: update this one, and start it again")]
     OtherFormat,
-    /// The server takes connections and says nothing.
+    /// The server accepts connections but does not answer.
     #[error("the server accepts the connection, but has not answered within {} s", .0.as_secs())]
     NoAnswer(Duration),
-    /// A limit that is never enough.
+    /// The server's limit of connections is too low.
     #[error("{0}")]
     TooFew(TooFew),
-    /// The thread that serves the sockets has ended.
+    /// The I/O thread has ended.
     #[error("the thread of the database connections has ended")]
     NoThread,
 }
 
-/// How many connections a process needs, where a server never allows so many.
+/// A process needs more connections than the server ever allows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooFew {
-    /// To run and to change.
+    /// For running and changing requests.
     pub(crate) needed: usize,
-    /// To read.
+    /// For reading only.
     pub(crate) to_read: usize,
     pub(crate) allowed: usize,
-    /// Who may not have more.
+    /// The limited role or database.
     pub(crate) who: String,
-    /// What allows it.
+    /// The change that would raise the limit.
     pub(crate) change: String,
 }
 
@@ -56,13 +56,13 @@ impl std::fmt::Display for TooFew {
     }
 }
 
-/// What to do about a password.
+/// The hint for a wrong or missing password.
 const PASSWORD: &str = "check the user in --data, and put the password into PGPASSWORD or ~/.pgpass";
 
 /// A result of this module.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
-/// PostgreSQL's own message, which its error has only as a cause.
+/// Returns PostgreSQL's own message, which its error only has as its source.
 fn told(error: &tokio_postgres::Error) -> String {
     match error.as_db_error() {
         Some(error) if *error.code() == SqlState::DISK_FULL => {
@@ -111,7 +111,7 @@ impl Error {
         }
     }
 
-    /// What a person can do who names this server.
+    /// The hint for a person who uses this server.
     pub(crate) fn hint(&self) -> Cow<'static, str> {
         match self {
             Error::TooFew(few) => few.change.clone().into(),
@@ -120,7 +120,7 @@ impl Error {
         }
     }
 
-    /// Whether the password is missing, or not the right one.
+    /// Whether the password is missing or wrong.
     pub(crate) fn is_of_password(&self) -> bool {
         self.usual_hint() == PASSWORD
     }
@@ -157,7 +157,7 @@ impl Error {
         } else if self.is_disk_full() {
             "then try again"
         } else if self.to_string().contains("could not write init file") {
-            // How a server with a full disk says that it cannot even begin a session.
+            // The message of a server whose disk is so full that it cannot start a session.
             "free space on the disk of the server"
         } else {
             "see the log of the server"
@@ -169,7 +169,7 @@ impl Error {
         self.state() == Some(&SqlState::TOO_MANY_CONNECTIONS)
     }
 
-    /// Whether a table or a function of this name is there already.
+    /// Whether a table or a function of this name already exists.
     pub(crate) fn is_name_taken(&self) -> bool {
         self.state().is_some_and(|state| {
             [
@@ -195,7 +195,7 @@ impl Error {
         self.sqlite_code() == Some(ErrorCode::DiskFull) || self.state() == Some(&SqlState::DISK_FULL)
     }
 
-    /// Whether a server refused the statement or was not reached, so that the transaction can ask nothing else.
+    /// Whether a server refused the statement or was not reached, so that the transaction cannot continue.
     pub(crate) fn is_of_server(&self) -> bool {
         !matches!(self, Error::Sqlite(_))
     }
@@ -213,7 +213,7 @@ impl Error {
     }
 }
 
-/// Makes a missing row a `None`.
+/// Turns a missing row into `None`.
 pub(crate) trait OptionalExtension<T> {
     /// `None` if there was no row.
     fn optional(self) -> Result<Option<T>>;

@@ -1,5 +1,4 @@
-//! The effects of the function that runs now: they are noted, because an attempt that a conflict made run again gets
-//! the same results.
+//! Notes the effects of the running function, so that it gets the same results if a conflict makes it run again.
 
 use std::rc::Rc;
 
@@ -12,8 +11,7 @@ use crate::model::error::FlowError;
 use crate::model::event::Seq;
 
 impl Context {
-    /// Returns the effects of the function that runs now, if a conflict can make it run again: a handler, or a
-    /// callback.
+    /// Returns the effects of the running function, if a conflict can make it run again: a handler or a callback.
     fn attempt_effects(&self) -> Option<Rc<AttemptEffects>> {
         match &self.call {
             Some(call) => Some(call.effects.clone()),
@@ -57,8 +55,8 @@ impl Context {
         self.attempt_effects().filter(|effects| effects.has_earlier())?.take(kind, ordinal, request)
     }
 
-    /// As [`take_earlier`](Self::take_earlier), for an effect that takes time: waits for the end of one that an earlier
-    /// attempt has started.
+    /// Like [`take_earlier`](Self::take_earlier), for an asynchronous effect: waits for its end if an earlier attempt
+    /// has started it.
     pub(crate) async fn await_earlier(
         &self,
         kind: EffectKind,
@@ -83,7 +81,7 @@ impl Context {
         self.hand_over_at_once(kind, ordinal, done)
     }
 
-    /// As [`hand_over`](Self::hand_over), for a synchronous effect.
+    /// Like [`hand_over`](Self::hand_over), for a synchronous effect.
     pub(crate) fn hand_over_at_once(
         &self,
         kind: EffectKind,

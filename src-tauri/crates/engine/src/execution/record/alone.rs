@@ -1,8 +1,8 @@
-//! One block of a recorded request that runs again by itself: what the log must have of the request for it.
+//! The log with which one block of a recorded request can run again by itself.
 //!
-//! A resume takes from the log what has ended and runs the rest. So a log without the end of one block, and without
-//! what came after its beginning, makes a resume run that block alone, with the state that it found. Blocks for which
-//! this is not certain are refused: the caller replays the whole request for them. Must not run anything.
+//! A resume takes finished blocks from the log and runs the rest. So if the log lacks the end of one block and
+//! everything after its start, a resume runs only that block, with the state that it had. Blocks for which this is not
+//! certain are refused, and the caller replays the whole request. Must not run anything.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -17,37 +17,37 @@ use crate::views::Events;
 /// One block of a recorded request that runs again by itself.
 #[derive(Clone, Debug)]
 pub struct Alone {
-    /// Its path; it began once.
+    /// Its path, at which it began only once.
     pub path: Arc<str>,
     /// The event by which it began.
     pub began: Seq,
-    /// Whether blocks outside of it ran at the same time. What it looked up of them is not certain then.
+    /// Whether blocks outside it ran at the same time. What it read of them is then uncertain.
     pub overlaps: bool,
-    /// What the log has of the request without it, for a resume.
+    /// The log for the resume, without this block's run.
     pub before: Vec<Event>,
 }
 
-/// What the log has of a block, and of those around it.
+/// The recorded run of a block, and the blocks around it.
 struct Recording<'e> {
     path: &'e str,
-    /// The paths around the block, including those of no block.
+    /// The paths around the block, including paths that are not blocks.
     around: HashSet<&'e str>,
-    /// Where it began and ended.
+    /// The events of its start and its end.
     span: (Seq, Seq),
     kind: BlockKind,
-    /// The children of the blocks around it, without those blocks.
+    /// The children of the blocks around it, except those blocks themselves.
     beside: HashSet<&'e str>,
 }
 
 impl Alone {
-    /// Returns whether any block of a request may run by itself: the request ran once, from its beginning to an end of
-    /// its own.
+    /// Returns whether blocks of a request may run by themselves: it ran once, from its start to an end of its own.
     pub fn may_be_of(events: &[Event]) -> bool {
         is_plain(events)
     }
 
-    /// Prepares a block to run by itself. Returns `None` if it might do something else then: the request was resumed,
-    /// forked or cut off, the block ran more than once, is no function and no chain, or is not inside of chains only.
+    /// Prepares a block to run by itself. Returns `None` if it might behave differently: the request was resumed,
+    /// forked or cut off, or the block ran more than once, is neither a function nor a chain, or is inside anything but
+    /// chains.
     pub fn of(events: &[Event], path: &str) -> Option<Alone> {
         if !is_plain(events) || background_task(path).is_some() || is_of_step_hook(path) {
             return None;
@@ -69,7 +69,7 @@ impl Alone {
         Some(Alone { path: path.into(), began, overlaps, before: kept.collect() })
     }
 
-    /// Lets the log be that of code with another hash, which does the same.
+    /// Makes the log that of equivalent code with another hash.
     pub fn run_by(&mut self, hash: &str) {
         if let Some(Event { kind: EventKind::RequestStarted { code_hash, .. }, .. }) = self.before.first_mut() {
             hash.clone_into(code_hash);
@@ -77,7 +77,7 @@ impl Alone {
     }
 }
 
-/// Returns whether a request ran once, from its beginning to an end of its own.
+/// Returns whether a request ran once, from its start to an end of its own.
 fn is_plain(events: &[Event]) -> bool {
     let has_ended = events.last().is_some_and(|last| match &last.kind {
         EventKind::RequestFinished { status, error, .. } => {
@@ -150,10 +150,9 @@ impl<'e> Recording<'e> {
         runs_alone.then_some(Recording { path, around, span, kind, beside })
     }
 
-    /// Returns whether an event that was written while the block ran may have changed what it saw at an instant that
-    /// is not known.
+    /// Returns whether an event during the block's run may have changed what the block saw, at an unknown instant.
     fn is_uncertain(&self, event: &Event, writer: &str) -> bool {
-        // What others commit, or find that other requests have, is there for the block at once.
+        // Commits of other blocks, and versions of other requests that they find, are visible to the block at once.
         if writer != self.path && (!event.kind.commits().is_empty() || tells_versions(&event.kind)) {
             return true;
         }
@@ -161,7 +160,7 @@ impl<'e> Recording<'e> {
         if writer == self.path || scope.kind.is_durable() {
             return false;
         }
-        // What a chain's children write is applied as the chain comes to them; a function would find it all at once.
+        // A chain applies its children's writes as it reaches them; a function would see all of them from the start.
         let is_child = is_inside(writer, self.path);
         let is_own = || owner(scope).is_some_and(|owner| owner == self.path || is_inside(owner, self.path));
         if is_child { self.kind == BlockKind::Handler && !is_own() } else { self.is_seen(scope) }
@@ -172,7 +171,7 @@ impl<'e> Recording<'e> {
         scope.kind == ScopeKind::Request || owner(scope).is_none_or(|owner| self.around.contains(owner))
     }
 
-    /// Returns an event as the resume is to find it; `None` if it is left out.
+    /// Returns an event as the resume must find it; `None` if it is left out.
     fn before(&self, event: &Event, view: Events<'_>, overlaps: bool) -> Option<Event> {
         let of = event.path.as_deref().unwrap_or_default();
         let (began, _) = self.span;
@@ -196,14 +195,14 @@ impl<'e> Recording<'e> {
             EventKind::BlockFinished { output, .. } => {
                 output.iter_mut().for_each(|output| self.hold(output, view));
             }
-            // The code is that which ran, and only its probes differ.
+            // The code is the same except for its probes.
             EventKind::CallbackReturned { fingerprint, .. } => *fingerprint = None,
             _ => {}
         }
         Some(event)
     }
 
-    /// Writes a value out that refers to an event which may be left out.
+    /// Replaces a reference to an event, which may be left out, by the value itself.
     fn hold(&self, recorded: &mut Recorded, view: Events<'_>) {
         if matches!(recorded, Recorded::Of(seq) if *seq >= self.span.0) {
             let value = view.value(recorded).cloned();
@@ -212,7 +211,7 @@ impl<'e> Recording<'e> {
     }
 }
 
-/// Returns whether an event says that records are in versions which were not known yet.
+/// Returns whether an event reports new versions of records.
 fn tells_versions(kind: &EventKind) -> bool {
     match kind {
         EventKind::BlockStarted { versions, .. } | EventKind::RecordsSeen { versions } => !versions.is_empty(),

@@ -1,5 +1,5 @@
-//! A log whose steps are answered when they return: which of several blocks goes on first is then no
-//! matter of how fast a disk is, and a seed makes the same request every time.
+//! A log whose appends return only when they are committed. So the speed of the disk does not decide which of several
+//! blocks goes on first, and a seed makes the same request every time.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -11,22 +11,22 @@ use engine::scope::ScopeKey;
 use futures_channel::oneshot::{Receiver, channel};
 use serde_json::Value;
 
-/// How often an answer is looked for: most are there at once.
+/// The pause between two checks for an answer. Most answers are there at once.
 const LOOK: Duration = Duration::from_micros(20);
 const SHORTEST_PAUSE: Duration = Duration::from_millis(1);
 
-/// Waits for every step, and where there is a rate, until it is time for the next.
+/// Waits for every step and, if there is a rate, until the next one is due.
 pub(super) struct Settled {
     log: Arc<dyn Log>,
     rate: Option<u32>,
     at_once: u64,
-    /// When the rate began to hold.
+    /// When the rate began to apply.
     began: OnceLock<Instant>,
     written: AtomicU64,
 }
 
 impl Settled {
-    /// A log that takes so many events a second once it has taken `at_once`; as many as it can where no rate is named.
+    /// Returns a log that accepts `rate` events a second after the first `at_once`; without a rate, it does not wait.
     pub(super) fn new(log: Arc<dyn Log>, rate: Option<u32>, at_once: u64) -> Self {
         Settled { log, rate, at_once, began: OnceLock::new(), written: AtomicU64::new(0) }
     }
@@ -37,7 +37,7 @@ impl Settled {
         let Some(written) = written.checked_sub(self.at_once) else { return };
         let due = Duration::from_secs_f64(written as f64 / f64::from(rate.max(1)));
         let early = due.saturating_sub(self.began.get_or_init(Instant::now).elapsed());
-        // Shorter pauses would be longer than they are asked for.
+        // Shorter sleeps would take longer than requested.
         if early >= SHORTEST_PAUSE {
             std::thread::sleep(early);
         }
@@ -58,16 +58,16 @@ impl Log for Settled {
             return answer;
         }
         let (sender, settled) = channel();
-        // The caller is within an executor, which may hold no other.
+        // Poll, because the caller is inside an executor, which must not run another one.
         let result = loop {
             match answer.try_recv() {
                 Ok(Some(result)) => break result,
                 Ok(None) => std::thread::sleep(LOOK),
-                // Dropped with it, the caller's end tells the same.
+                // Returning drops the sender too, so the caller gets the same error.
                 Err(_) => return settled,
             }
         };
-        // Who asked may have gone.
+        // Ignore a caller that no longer waits.
         let _ = sender.send(result);
         settled
     }

@@ -1,7 +1,7 @@
-//! What an arm runs: its code, and the edits of its forks.
+//! The variant that an arm runs: its code, and the edits of its forks.
 //!
-//! Another model or parameter is an event of the fork. Another prompt is an edit of the author's text, so that the fork
-//! runs what would be adopted.
+//! Another model or parameter is an event of the fork. Another prompt is an edit of the author's file, so that the fork
+//! runs exactly the code that would be adopted.
 
 use std::collections::HashMap;
 use std::sync::{Arc, MutexGuard};
@@ -20,21 +20,21 @@ use crate::run::batch::Cancel;
 use crate::run::prepare::gone;
 use crate::workspace::{Edits, Mock, Workspace, lock};
 
-/// What an arm runs.
+/// The code and the edits of an arm.
 #[derive(Clone)]
 pub(crate) struct Variant {
     pub(crate) loaded_flow: Arc<LoadedFlow>,
-    /// The last event that its forks have in common with the request.
+    /// The last event that its forks share with the request.
     pub(crate) cut: Seq,
     pub(crate) edits: Edits,
-    /// What ran beside the block has asked, with the answers: no fork asks it again.
+    /// The questions of concurrent blocks with their answers, so that no fork asks them again.
     pub(crate) answered: Arc<Vec<AnsweredBeside>>,
-    /// What is known of its code.
+    /// Facts about its code.
     pub(crate) facts: Arc<CodeFacts>,
 }
 
 impl Workspace {
-    /// What each arm runs; `Err` is why one cannot be run. Once it is cancelled, the arms that are left have none.
+    /// Returns the variant of each arm; `Err` is why an arm cannot run. After a cancel, the remaining arms have none.
     pub(super) fn variants(
         &self,
         Experiment { query, row, events, place, mock, codes, .. }: &Experiment,
@@ -80,13 +80,13 @@ impl Workspace {
     }
 }
 
-/// The revision and the texts of an arm, which decide what code it runs.
+/// The revision and the texts of an arm, which determine its code.
 type CodeKey = (Option<String>, Vec<(PromptField, String)>);
 
-/// The code of arms, by what decides it: an experiment makes and evaluates each once.
+/// The code of arms, by its key. An experiment builds and evaluates each code once.
 pub(super) type KnownCodes = HashMap<CodeKey, Result<KnownCode, Fault>>;
 
-/// The code of the arms. Those that differ in no text share a bundle.
+/// The code of the arms. Arms with equal texts share a bundle.
 struct Codes<'w> {
     workspace: &'w Workspace,
     of: Recording<'w>,
@@ -94,10 +94,10 @@ struct Codes<'w> {
     known: MutexGuard<'w, KnownCodes>,
 }
 
-/// A version of the code, and what is known of it.
+/// A version of the code, and facts about it.
 type KnownCode = (Arc<LoadedFlow>, Arc<CodeFacts>);
 
-/// What is forked.
+/// The request that is forked.
 #[derive(Clone, Copy)]
 struct Recording<'w> {
     flow: &'w str,
@@ -152,7 +152,7 @@ impl Codes<'_> {
     }
 }
 
-/// The files in which these texts are those of a generator. Refused if a file cannot take one.
+/// Returns the files with these texts in the definition of a generator. Refuses a text that cannot be put there.
 fn with_texts(mut code: Code, generator: &str, texts: &[PromptText]) -> Result<Vec<Source>, Fault> {
     let mut edited: Vec<Source> = Vec::new();
     for PromptText { field, text, .. } in texts {
@@ -160,7 +160,7 @@ fn with_texts(mut code: Code, generator: &str, texts: &[PromptText]) -> Result<V
         let new = code
             .with_option(generator, &[field.name()], &value)
             .map_err(|reason| no_definition(generator, field.name(), reason))?;
-        // The next text is put into this one.
+        // The next text is put into the new version of the file.
         if let Some(source) = code.sources.iter_mut().find(|source| source.file == new.file) {
             source.text.clone_from(&new.text);
         }
@@ -170,7 +170,7 @@ fn with_texts(mut code: Code, generator: &str, texts: &[PromptText]) -> Result<V
     Ok(edited)
 }
 
-/// Says why the text of a generator cannot be edited.
+/// The error for a text of a generator that cannot be edited.
 pub(super) fn no_definition(generator: &str, option: &str, reason: NoDefinition) -> Fault {
     Fault::invalid(match reason {
         NoDefinition::Missing => format!(

@@ -1,5 +1,5 @@
-//! Which requests of the database are run to verify them: not those whose code is the code that ran, unless all are
-//! wanted, and not again what this process knows.
+//! Which requests of the database a verification runs. Requests whose code has not changed are left out unless all are
+//! wanted, and so are those whose verdict this process remembers.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::views::{RequestRow, Verdict, VerifiedRun};
 impl Workspace {
     /// The jobs of a query for requests, newest first.
     ///
-    /// If it is cancelled, the flows that are not loaded by then count as flows that do not load; no job is begun.
+    /// If it is cancelled, flows that are not loaded yet count as flows that do not load, and no job begins.
     pub(super) fn selected_requests(&self, query: &VerifyQuery, cancel: &Cancel) -> Result<Vec<Job>, Fault> {
         let is_cancelled = || cancel.is_cancelled();
         let find = |kind: &str| self.with_catalogue_unless(&is_cancelled, |catalogue| catalogue.find_as_it_is(kind));
         let mut rows = self.rows_to_verify(query, cancel)?;
         if query.requests.is_empty() && query.session.is_some() {
-            // Samples ran code that was tried. Without a session none was selected.
+            // Samples ran experimental code. Without a session, no sample was selected.
             let sampled = self.store.sampled().map_err(Fault::internal)?;
             rows.retain(|row| !sampled.contains(&row.id));
         }
@@ -53,7 +53,7 @@ impl Workspace {
                         Some(VerifiedRun::of(&row, Verdict::Unaffected))
                     } else {
                         let basis = Basis { code: flow.bundle.hash.clone(), last: row.last_seq, expected_at };
-                        // Accepting needs the whole comparison, which is not remembered.
+                        // Only verdicts are remembered, and accepting needs the whole comparison.
                         self.verdicts.get(&row.id, &basis).filter(|_| !query.accept)
                     }
                 }

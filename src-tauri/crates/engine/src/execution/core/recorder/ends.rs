@@ -1,8 +1,8 @@
 //! Block ends are reported in the order of their events.
 //!
-//! A block end that commits shared records is reported when the log has committed it, and any other as soon as the log
-//! has it in its queue. Without an order, a block that ended later could so be the first of a race, and a resume or a
-//! replay, which go by the log, would give it to another. Must not know what waits for an end.
+//! A block end that commits shared records is reported after the log's commit, any other as soon as it is in the log's
+//! queue. Without an order, a block that ended later could win a race, while a resume or a replay, which follow the
+//! log, would choose another winner. Must not know what waits for an end.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use futures_channel::oneshot;
 
 use crate::model::event::Seq;
 
-/// The commits of block ends that the log has not completed yet, each with those that wait for it.
+/// The pending commits of block ends, each with its waiters.
 #[derive(Default)]
 pub(crate) struct PendingEnds(RefCell<BTreeMap<Seq, Vec<oneshot::Sender<()>>>>);
 
@@ -38,7 +38,7 @@ impl PendingEnds {
                 waiting.push(sender);
                 receiver
             };
-            // It is dropped, not sent to, if the end is no longer pending.
+            // An error is expected: the sender is dropped when the end is no longer pending.
             let _ = receiver.await;
         }
     }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_end_waits_for_those_before_it_and_for_no_others() {
+    fn an_end_waits_only_for_earlier_ends() {
         let ends = PendingEnds::default();
         let (first, second, third) = (ends.add(3), ends.add(5), ends.add(9));
         let mut waiting = Box::pin(ends.wait_before(7));

@@ -1,6 +1,6 @@
 //! The messages of a model call: system messages, history, the user's message (SEMANTICS §6.3).
 //!
-//! The system messages are built anew for every step, because they may contain state that a tool has written.
+//! The system messages are built again for every step, because they may contain state that a tool has written.
 
 use indexmap::IndexMap;
 use serde_json::Value;
@@ -83,7 +83,7 @@ pub(super) async fn conversation(cx: &Context, generator: &Generator, input: &Da
     Ok(all)
 }
 
-/// Returns the messages of a value: a message as it is, anything else as a message of the user.
+/// Returns the messages of a value: a message unchanged, anything else as a message of the user.
 fn spoken(value: Value) -> Vec<Message> {
     match value {
         Value::Null => Vec::new(),
@@ -174,7 +174,7 @@ fn mismatch(key: &str) -> FlowError {
     FlowError::plain(format!("Context key \"{key}\" type mismatch: it holds both texts and an object"))
 }
 
-/// Names with a meaning of their own: for the engine, or for models that were trained with them.
+/// Names that have a meaning for the engine, or for models that were trained with them.
 const RESERVED_TAGS: [&str; 13] = [
     "active-skill",
     "thinking",
@@ -206,7 +206,7 @@ fn check_tag(name: &str) -> Result<(), FlowError> {
     Ok(())
 }
 
-/// The tags around their contents, two columns further in. What a text holds is no tag.
+/// Writes the tags with their contents indented by two columns. Tags inside a text are escaped.
 fn render(tags: &IndexMap<String, Tag>) -> String {
     let parts = tags.iter().filter_map(|(tag, inside)| {
         let body = match inside {

@@ -1,10 +1,9 @@
 //! Values of a page as text, each large part stored once.
 //!
-//! A part whose JSON is longer than [`INLINE_BYTES`] is put into a table by its content, and `{"$": N}` takes its
-//! place.
-//! A long list is a chain of pieces, so a list that grew shares its pieces with its former self. A text that is the
-//! path or the id of a block is the number of the block's row. `ui/src/host/page/values.ts` reads it. Must not know
-//! what the values mean.
+//! A part whose JSON is longer than [`INLINE_BYTES`] is stored in a table by its content, and `{"$": N}` refers to it.
+//! A long list is a chain of pieces, so that a list that grew shares pieces with its earlier versions. The path or the
+//! id of a block is written as the number of the block's row. `ui/src/host/page/values.ts` reads all this. Must not
+//! know what the values mean.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -12,14 +11,14 @@ use std::fmt::Write;
 use engine::redaction::Redaction;
 use serde_json::Value;
 
-/// Longer JSON is stored once and referred to.
+/// Longer JSON is stored in the table.
 const INLINE_BYTES: usize = 32;
 /// How many entries a piece of a long list has.
 const PIECE: usize = 32;
-/// How much JSON of the table a chunk has.
+/// The size of a chunk of the table.
 const CHUNK_BYTES: usize = 512 << 10;
 
-/// The keys that mean something else here than in a value: an object that has one of them is written in `$o`.
+/// Keys with a special meaning. An object of a value that has one of them is written in `$o`.
 const REFERENCE: &str = "$";
 const LIST: &str = "$l";
 const OBJECT: &str = "$o";
@@ -28,14 +27,14 @@ const PATH: &str = "$p";
 const ATTEMPT: &str = "$a";
 const INSTANCE: &str = "$i";
 const SPECIAL: [&str; 6] = [REFERENCE, LIST, OBJECT, PATH, ATTEMPT, INSTANCE];
-/// Shorter names are written as they are.
+/// Shorter names are written in full.
 const NAME_BYTES: usize = 12;
 
-/// See the module.
+/// The table of values.
 pub(super) struct Values {
-    /// Secrets that the settings name by now.
+    /// Removes secrets, also those that the settings named after the run.
     redaction: Redaction,
-    /// What is written for the names of blocks.
+    /// The replacements of the names of blocks.
     names: HashMap<String, String>,
     rows: HashMap<String, usize>,
     known: HashMap<blake3::Hash, u64>,
@@ -56,7 +55,7 @@ impl Values {
         }
     }
 
-    /// Says which block stands in a row.
+    /// Sets the block of a row.
     pub(super) fn name_row(&mut self, row: usize, request: &str, (path, attempt): (&str, u32)) {
         let instance = format!("{path}:{attempt}");
         self.rows.insert(format!("{request}:{instance}"), row);
@@ -71,14 +70,14 @@ impl Values {
         self.rows.get(instance).copied()
     }
 
-    /// A value without secrets, as text that refers to its large parts. So many levels of it are written in place,
-    /// because they are in no other value.
+    /// A value without secrets, as text that refers to its large parts. Its outer `levels` are written in place,
+    /// because they occur in no other value.
     pub(super) fn document(&mut self, mut value: Value, levels: usize) -> String {
         self.redaction.known(&mut value);
         self.whole(&value, levels)
     }
 
-    /// A value without secrets, as JSON that refers to nothing.
+    /// A value without secrets, as JSON without references.
     pub(super) fn plain(&self, mut value: Value) -> String {
         self.redaction.known(&mut value);
         value.to_string()
@@ -94,7 +93,7 @@ impl Values {
         if levels == 0 { self.text(value) } else { self.whole(value, levels - 1) }
     }
 
-    /// As [`text`](Self::text), but what it returns is not in the table itself, nor are so many levels inside of it.
+    /// Like [`text`](Self::text), but the value itself and its outer `levels` are not put into the table.
     fn whole(&mut self, value: &Value, levels: usize) -> String {
         match value {
             Value::String(text) => self.names.get(text).cloned().unwrap_or_else(|| value.to_string()),
@@ -123,7 +122,7 @@ impl Values {
         format!("[{}]", texts.join(","))
     }
 
-    /// `{"$l": [the last full piece, what follows it]}`; a piece is `[the piece before it or null, its entries]`.
+    /// `{"$l": [the last full piece, the remaining entries]}`; a piece is `[the previous piece or null, its entries]`.
     fn list(&mut self, entries: &[Value]) -> String {
         let pieces = entries.chunks_exact(PIECE);
         let rest = pieces.remainder();
@@ -184,14 +183,14 @@ mod tests {
     }
 
     #[test]
-    fn keys_that_mean_something_else_here_are_told_apart() {
+    fn objects_with_special_keys_are_escaped() {
         let mut values = Values::new(Redaction::default());
         assert_eq!(values.text(&json!({ "$": 3 })), r#"{"$o":{"$":3}}"#);
         assert_eq!(values.text(&json!({ "$o": { "a": 1 } })), r#"{"$o":{"$o":{"a":1}}}"#);
     }
 
     #[test]
-    fn names_of_blocks_are_rows_and_outer_levels_are_in_place() {
+    fn names_of_blocks_become_rows_and_outer_levels_stay_in_place() {
         let mut values = Values::new(Redaction::default());
         values.name_row(7, "r", ("root/step:greet", 1));
         let value = json!({ "of": "r:root/step:greet:1", "in": "root/step:greet", "by": "root/step:greet:1" });
