@@ -90,6 +90,9 @@ fn a_field_that_nothing_reads_is_refused() {
         ("messageHistory=[]", "messageHistory is made of the stored messages"),
         ("agentConfig.name=\"x\"", "the agent is what its file defines"),
         ("sequencer.anything=1", "nothing reads \"anything\""),
+        ("thread.instance.id=\"mine\"", "a fork has a session of its own"),
+        ("thread.metadata.id=\"mine\"", "a fork has a session of its own"),
+        ("thread={}", "a fork has a session of its own"),
         ("flowId=\"x\"", "begin with session"),
         ("nothing=1", "begin with session"),
     ] {
@@ -103,6 +106,35 @@ fn a_field_that_nothing_reads_is_refused() {
     let fork = forked(&place, &format!("{at} --set context.n=9"));
     let state = place.get(&format!("state --request {fork}"));
     assert_eq!(state["flowState"]["context"]["n"], 9, "{state}");
+}
+
+/// Tools, hooks and people see the id of the fork's own thread, and a replay of what it keeps the id of the other one.
+#[test]
+fn a_fork_has_the_ids_of_its_own_thread() {
+    let agent = r#"
+import { defineAgent, defineHook, definePrompt, defineTool } from "@standardagents/builder";
+const ids = (flow) => [flow.threadId, flow.thread.instance.id, flow.thread.metadata.id].join(" ");
+export const where = defineTool("Says where it is", (flow) => ids(flow));
+defineHook("after_tool_call_success", (flow, call, result) => ({ ...result, result: `${result.result} ${ids(flow)}` }));
+definePrompt({ name: "main", prompt: "Work.", model: "m", tools: ["where"] });
+export default defineAgent({ name: "agent", sideA: { prompt: "main" } });
+"#;
+    let call = json!({ "toolCalls": [{ "name": "where", "args": {} }] });
+    let mock = json!({ "generators": { "main": [call, call, { "text": "Done." }] } });
+    let place = Place::new().file("flows/agent.ts", agent).file("flows/agent.mock.json", &mock.to_string());
+    place.write("talk.json", r#"{ "content": "Hi" }"#);
+    place.get("run agent message --user ada --session s --request r --input @talk.json --mock");
+    let fork = forked(&place, "--at root/turn[0]:a --set thread.metadata.note=1");
+    let session = place.get(&format!("show {fork}"))["request"]["sessionId"].clone();
+    let session = session.as_str().expect("a session");
+    let state = place.get(&format!("state --request {fork}"))["flowState"].clone();
+    let thread = &state["thread"];
+    assert_eq!((&thread["instance"]["id"], &thread["metadata"]["id"]), (&json!(session), &json!(session)), "{state}");
+    assert_eq!(thread["metadata"]["note"], 1, "{state}");
+    let rows = state["messageHistory"].as_array().cloned().unwrap_or_default();
+    let said: Vec<&str> =
+        rows.iter().filter(|row| row["role"] == "tool").filter_map(|row| row["content"].as_str()).collect();
+    assert_eq!(said, [["s"; 6].join(" "), [session; 6].join(" ")], "{state}");
 }
 
 /// A fork that gives the turn to a person, or that stops, ends where it leaves, and says why.

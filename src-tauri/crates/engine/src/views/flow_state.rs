@@ -58,7 +58,8 @@ pub fn field(of: &Sources<'_>, name: &str) -> Option<Value> {
         "flowId" => of.child.map_or_else(|| Some(of.request.into()), |child| plain(child, "flowId")),
         "messageHistory" => Some(Value::Array(history(of))),
         "storage" => Some(of.session.and_then(|session| plain(session, "storage")).unwrap_or_else(|| json!({}))),
-        "env" | "thread" => plain(of.root, name),
+        "env" => plain(of.root, name),
+        "thread" => plain(of.root, name).map(|thread| with_thread_id(thread, of.thread)),
         "stoppedBy" => plain(state, name).filter(|by| !by.is_null()),
         "rootState" => of.child.map(|_| whole(&Sources { child: None, ..*of })),
         "isChildPrompt" => of.child.map(|_| true.into()),
@@ -66,6 +67,26 @@ pub fn field(of: &Sources<'_>, name: &str) -> Option<Value> {
         "agentConfig" | "currentSide" | "turnCount" | "stopped" | "context" => plain(state, name),
         _ => None,
     }
+}
+
+/// Returns `thread` with the id of the thread that the request is in. The state has the one that the execution began
+/// in, which is another one in a fork.
+fn with_thread_id(mut thread: Value, id: &str) -> Value {
+    let [instance, metadata] = thread_ids(&thread).map(Value::clone);
+    // Logs of older forks hold ids that a person gave.
+    if !instance.is_string() || (metadata.is_string() && metadata != instance) {
+        return thread;
+    }
+    thread["instance"]["id"] = id.into();
+    if metadata.is_string() {
+        thread["metadata"]["id"] = id.into();
+    }
+    thread
+}
+
+/// The two places where `thread` has its id.
+fn thread_ids(thread: &Value) -> [&Value; 2] {
+    ["instance", "metadata"].map(|part| &thread[part]["id"])
 }
 
 /// The fields that a fork may edit: they are read where it goes on.
@@ -76,9 +97,9 @@ pub const EDITABLE: &[&str] =
 const EDITABLE_INSIDE: &[&str] =
     &["messages", "sideTurns", "queuedMessages", "forcedSide", "pendingHandoff", "stopReason", "awaitingHuman"];
 
-/// Returns why a fork cannot give a field of the agent's state this value, if so: nothing would read it, or it is no
-/// value of that field.
-pub fn refuses_edit(field: &str, value: &Value) -> Option<String> {
+/// Returns why a fork cannot give a field of the agent's state this value in place of the old one, if so: nothing would
+/// read it, or it is no value of that field.
+pub fn refuses_edit(field: &str, old: &Value, value: &Value) -> Option<String> {
     let names = EDITABLE.join(", ");
     let lost = |why: &str| Some(format!("{why}; of the FlowState a fork may set {names}"));
     match field {
@@ -88,6 +109,9 @@ pub fn refuses_edit(field: &str, value: &Value) -> Option<String> {
         ),
         "env" => lost("env is read from flowglass.json and the environment, not from the state"),
         "agentConfig" | "agent" => lost("the agent is what its file defines, not what the state says of it"),
+        "thread" if thread_ids(old) != thread_ids(value) => {
+            lost("the ids of a thread are that of its session, and a fork has a session of its own")
+        }
         _ if EDITABLE.contains(&field) => misfit(field, value).map(|what| format!("{field} must be {what}")),
         _ if EDITABLE_INSIDE.contains(&field) => None,
         _ => lost(&format!("nothing reads \"{field}\"")),
@@ -201,4 +225,43 @@ pub fn rows(root: &State, session: Option<&State>) -> Vec<Value> {
     // Stable: what was created at the same time stays in the order in which it was stored.
     rows.sort_by_key(|row| row["created_at"].as_f64().map_or(0, |at| at as i64));
     rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread_of(thread: Value) -> Value {
+        let root = State::from(Map::from_iter([("thread".to_owned(), thread)]));
+        let sources = Sources { root: &root, child: None, session: None, thread: "now", request: "r" };
+        field(&sources, "thread").unwrap_or_default()
+    }
+
+    #[test]
+    fn a_thread_has_the_id_that_it_has_now() {
+        let thread = |instance: &str, metadata: &str| {
+            json!({ "instance": { "id": instance }, "metadata": { "id": metadata, "n": 1 } })
+        };
+        assert_eq!(thread_of(thread("then", "then")), thread("now", "now"));
+        assert_eq!(thread_of(json!({ "instance": { "id": "then" } })), json!({ "instance": { "id": "now" } }));
+        // Older forks could give a thread other ids.
+        for given in [thread("mine", "then"), json!({ "instance": { "id": 5 } }), json!({}), json!(null)] {
+            assert_eq!(thread_of(given.clone()), given);
+        }
+    }
+
+    #[test]
+    fn the_ids_of_a_thread_are_not_edited() {
+        let old = json!({ "instance": { "id": "s" }, "metadata": { "id": "s" } });
+        let mut other = old.clone();
+        other["metadata"]["note"] = 1.into();
+        assert_eq!(refuses_edit("thread", &old, &other), None);
+        for part in ["instance", "metadata"] {
+            let mut given = old.clone();
+            given[part]["id"] = "mine".into();
+            let why = refuses_edit("thread", &old, &given).unwrap_or_default();
+            assert!(why.contains("a fork has a session of its own"), "{part}: {why}");
+        }
+        assert!(refuses_edit("thread", &old, &json!(5)).is_some());
+    }
 }

@@ -158,7 +158,9 @@ impl Set {
     /// Refuses a field of an agent's state that nothing reads, and a value that it cannot have.
     pub(super) fn check_flow_state(&self, state: &State, fields: &Map<String, Value>) -> Result<(), Fault> {
         let is_of_agent = state.to_json().as_object().is_some_and(is_execution);
-        let mut why = fields.iter().filter(|_| is_of_agent).filter_map(|(field, value)| refuses_edit(field, value));
+        let old = |field: &str| state.get(field).map_or(Value::Null, |value| (**value).clone());
+        let mut why =
+            fields.iter().filter(|_| is_of_agent).filter_map(|(field, value)| refuses_edit(field, &old(field), value));
         why.next().map_or(Ok(()), |why| Err(Fault::invalid(format!("--set {}: {why}", self.text))))
     }
 
