@@ -99,6 +99,16 @@ fn the_state_of_calls_is_seen_and_edited() {
         assert_eq!(shown, expected, "{history}");
         assert_eq!(rows.last().and_then(|row| row["committed"].as_u64()), first, "{history}");
     }
+    // All events of the fork's own have the edit, also those before the one that records it.
+    let first = first.expect("it is a fork");
+    let edits = place.get(&format!("events {fork} --kind output_edited"));
+    let recorded = edits[0]["seq"].as_u64().expect("a number");
+    assert!(recorded > first, "{edits}");
+    for seq in first - 1..=recorded {
+        let state = place.get(&format!("state --request {fork} --at {seq}"));
+        let expected = if seq < first { failure.clone() } else { json!(1) };
+        assert_eq!(state["callState"]["error"], expected, "{seq}: {state}");
+    }
     refused(&self::place(), "--at root/tick[0]/request --set state.error=1", &["fork at one, --at root/tick[0]"]);
 }
 

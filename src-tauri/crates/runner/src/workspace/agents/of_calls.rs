@@ -29,6 +29,8 @@ struct Tick {
 /// The messages that a tick added to its context.
 struct Added {
     seq: Seq,
+    /// The event from which on it holds: its own, but for the edit of a fork the first own event of that fork.
+    from: Seq,
     at: i64,
     messages: Vec<Value>,
     /// Whether a fork gave them: the tick did not run for them.
@@ -37,7 +39,7 @@ struct Added {
 
 impl Tick {
     fn state(&self, seq: Seq) -> CallState {
-        let newest = self.added.iter().rev().find(|added| added.seq <= seq);
+        let newest = self.added.iter().rev().find(|added| added.from <= seq);
         state_of(self.context.iter().chain(newest.iter().flat_map(|added| &added.messages)))
     }
 
@@ -46,8 +48,9 @@ impl Tick {
     }
 }
 
-/// The ticks of the outermost agent with Calls, oldest first; of one that ran again, the newest run.
-fn ticks(events: &[Event]) -> Vec<Tick> {
+/// The ticks of the outermost agent with Calls, oldest first; of one that ran again, the newest run. `begun` are the
+/// first own events of the forks that the log holds.
+fn ticks(events: &[Event], begun: &[Seq]) -> Vec<Tick> {
     let lookup = Events::new(events);
     let mut ticks: Vec<Tick> = Vec::new();
     let mut around: Option<String> = None;
@@ -61,7 +64,8 @@ fn ticks(events: &[Event]) -> Vec<Tick> {
         let is_edited = known.as_ref().is_some_and(|tick| tick.is_edited());
         let added = |output: &Recorded, is_edit: bool| {
             let messages = lookup.value(output).and_then(|output| output.get("messages")?.as_array()).cloned();
-            Added { seq: event.seq, at: event.at, messages: messages.unwrap_or_default(), is_edit }
+            let from = if is_edit { holds_from(begun, event.seq) } else { event.seq };
+            Added { seq: event.seq, from, at: event.at, messages: messages.unwrap_or_default(), is_edit }
         };
         match &event.kind {
             // What was edited is only handed on.
@@ -90,6 +94,11 @@ fn ticks(events: &[Event]) -> Vec<Tick> {
     ticks
 }
 
+/// Returns the first own event of the fork that made an edit, from which on the edit holds (SEMANTICS §10.6).
+fn holds_from(begun: &[Seq], edit: Seq) -> Seq {
+    begun.iter().copied().filter(|begun| *begun <= edit).max().unwrap_or(edit)
+}
+
 impl Workspace {
     /// The state that Calls have written as of an event; `None` if the request is not one of an agent with Calls.
     pub(in crate::workspace) fn state_of_calls(&self, request: &str, seq: Seq) -> Result<Option<CallState>, Fault> {
@@ -100,8 +109,16 @@ impl Workspace {
             return Ok(None);
         }
         let query = EventQuery { to: Some(seq), ..EventQuery::default() };
-        let events = self.store.events(request, &query).map_err(Fault::internal)?;
-        Ok(ticks(&events).last().map(|tick| tick.state(seq)))
+        let mut events = self.store.events(request, &query).map_err(Fault::internal)?;
+        let begun = self.forks_begun(request)?;
+        if begun.iter().any(|begun| *begun <= seq) {
+            // A fork records its edit after events that have the edit already.
+            let (from, kind) = (Some(seq.saturating_add(1)), Some("output_edited".to_owned()));
+            let query = EventQuery { from, kind, ..EventQuery::default() };
+            let later = self.store.events(request, &query).map_err(Fault::internal)?;
+            events.extend(later.into_iter().filter(|edit| holds_from(&begun, edit.seq) <= seq));
+        }
+        Ok(ticks(&events, &begun).last().map(|tick| tick.state(seq)))
     }
 
     /// The ticks that changed a place of the state of Calls, `state.error`; `None` for any other address.
@@ -113,7 +130,7 @@ impl Workspace {
         let Some(rest) = address.trim_start_matches('†').strip_prefix("state") else { return Ok(None) };
         let Some(rest) = rest.strip_prefix('.').or_else(|| rest.is_empty().then_some("")) else { return Ok(None) };
         let (_, events) = self.log_of(request)?;
-        let ticks = ticks(&events);
+        let ticks = ticks(&events, &self.forks_begun(request)?);
         if ticks.is_empty() {
             return Ok(None);
         }
@@ -125,13 +142,11 @@ impl Workspace {
             Some(Value::Object(fields)) => place.find(&State::from(fields.clone())),
             _ => None,
         };
-        let begun = self.forks_begun(request)?;
         let mut rows = Vec::new();
         for tick in &ticks {
             let mut before = tick.state(0);
             for added in &tick.added {
                 let after = tick.state(added.seq);
-                let begun = begun.iter().copied().filter(|begun| *begun <= added.seq).max();
                 let instances: BTreeSet<&Option<String>> = before.keys().chain(after.keys()).collect();
                 for instance in instances {
                     let (old, new) = (find(before.get(instance)), find(after.get(instance)));
@@ -140,7 +155,7 @@ impl Workspace {
                     }
                     rows.push(WriteRow {
                         seq: added.seq,
-                        committed: begun.filter(|_| added.is_edit).unwrap_or(added.seq),
+                        committed: added.from,
                         by: (!added.is_edit).then(|| tick.path.clone()),
                         instance: instance.clone(),
                         operation: if added.is_edit { WriteRow::EDIT } else { "patch" }.to_owned(),
