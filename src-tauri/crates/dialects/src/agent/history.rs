@@ -1,6 +1,6 @@
 //! What a prompt's model is told: its text, and the conversation as the side that speaks sees it (SEMANTICS §16.3).
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::rc::Rc;
 
 use serde_json::{Map, Value, json};
@@ -121,12 +121,13 @@ fn plain(value: &Value) -> String {
 /// shown only to the side that called them. `reasoning_of` is the prompt that is told what it thought.
 fn seen_by(side: Side, human_b: bool, include_tools: bool, reasoning_of: Option<&str>, rows: &[Value]) -> Vec<Value> {
     let as_is = side == Side::A && human_b;
-    let mut own_calls: HashSet<String> = HashSet::new();
+    // Whether the newest message with a call of an id is its own: another one may have used the id before.
+    let mut own_calls: HashMap<String, bool> = HashMap::new();
     let mut told = Vec::new();
     for row in rows {
         let role = row["role"].as_str().unwrap_or_default();
         if role == "tool" {
-            let is_own = row["tool_call_id"].as_str().is_some_and(|id| own_calls.contains(id));
+            let is_own = row["tool_call_id"].as_str().is_some_and(|id| own_calls.get(id) == Some(&true));
             if include_tools && is_own {
                 let content = row["content"].clone();
                 told.push(json!({ "role": "tool", "tool_call_id": row["tool_call_id"], "name": row["name"],
@@ -143,8 +144,8 @@ fn seen_by(side: Side, human_b: bool, include_tools: bool, reasoning_of: Option<
         };
         let mut message = json!({ "role": role, "content": row["content"] });
         let calls = calls_of(row);
+        own_calls.extend(calls.iter().filter_map(|call| Some((call["id"].as_str()?.to_owned(), is_own))));
         if include_tools && is_own && !calls.is_empty() {
-            own_calls.extend(calls.iter().filter_map(|call| call["id"].as_str().map(str::to_owned)));
             message["tool_calls"] = calls.into();
         }
         if is_own && reasoning_of.is_some_and(|name| row["prompt"] == name) && row["reasoning_content"].is_string() {
@@ -167,12 +168,42 @@ pub(super) fn calls_of(row: &Value) -> Vec<Value> {
     }
 }
 
+/// The results of calls, by the place of the message that made a call and the call's id. Messages of a thread may use
+/// the same ids, so a result belongs to the nearest such message before it.
+fn results(told: &[Value]) -> HashMap<(usize, &str), &Value> {
+    let mut found = HashMap::new();
+    let mut later: HashMap<&str, &Value> = HashMap::new();
+    for (at, message) in told.iter().enumerate().rev() {
+        if message["role"] == "tool" {
+            later.extend(message["tool_call_id"].as_str().map(|id| (id, message)));
+            continue;
+        }
+        for id in message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| call["id"].as_str()) {
+            found.extend(later.remove(id).map(|result| ((at, id), result)));
+        }
+    }
+    found
+}
+
+/// An id that no call before has been told with: providers refuse one that is there twice. `told` counts the ids.
+fn told_id(id: &str, told: &mut HashMap<String, u32>) -> String {
+    let mut next = id.to_owned();
+    while told.contains_key(&next) {
+        let count = told.entry(id.to_owned()).or_insert(1);
+        *count += 1;
+        next = format!("{id}_{count}");
+    }
+    told.insert(next.clone(), 1);
+    next
+}
+
 /// The messages in the form of a model call. Every call is followed by its result; one without gets a failure, because
 /// providers refuse a call without.
 fn complete(told: &[Value]) -> Vec<Message> {
-    let results: Vec<&Value> = told.iter().filter(|message| message["role"] == "tool").collect();
+    let results = results(told);
+    let mut ids = HashMap::new();
     let mut all = Vec::new();
-    for message in told.iter().filter(|message| message["role"] != "tool") {
+    for (at, message) in told.iter().enumerate().filter(|(_, message)| message["role"] != "tool") {
         let role = message["role"].as_str().unwrap_or("user").to_owned();
         let calls = message["tool_calls"].as_array().cloned().unwrap_or_default();
         let thought = message["reasoning_content"].as_str();
@@ -184,15 +215,17 @@ fn complete(told: &[Value]) -> Vec<Message> {
         let part = |kind: &str, text: &str| json!({ "type": kind, "text": text });
         let mut parts: Vec<Value> = thought.iter().map(|text| part("reasoning", text)).collect();
         parts.extend(text.iter().map(|text| part("text", text)));
-        parts.extend(calls.iter().map(|call| {
+        let told_ids: Vec<String> =
+            calls.iter().map(|call| told_id(call["id"].as_str().unwrap_or_default(), &mut ids)).collect();
+        parts.extend(calls.iter().zip(&told_ids).map(|(call, id)| {
             let arguments = call["function"]["arguments"].as_str().unwrap_or("{}");
             let args = engine::data::parse(arguments).unwrap_or_else(|_| arguments.into());
             let name = &call["function"]["name"];
-            json!({ "type": "tool-call", "toolCallId": call["id"], "toolName": name, "args": args })
+            json!({ "type": "tool-call", "toolCallId": id, "toolName": name, "args": args })
         }));
         all.push(Message { role, content: parts.into() });
-        all.extend(calls.iter().map(|call| {
-            let found = results.iter().find(|result| result["tool_call_id"] == call["id"]);
+        all.extend(calls.iter().zip(&told_ids).map(|(call, id)| {
+            let found = results.get(&(at, call["id"].as_str().unwrap_or_default()));
             let output = match found {
                 Some(result) if result["tool_status"] == "error" => {
                     json!({ "type": "error-text", "value": result["content"] })
@@ -201,7 +234,7 @@ fn complete(told: &[Value]) -> Vec<Message> {
                 None => json!({ "type": "error-text", "value": "The tool was called and has no result." }),
             };
             let name = &call["function"]["name"];
-            let part = json!({ "type": "tool-result", "toolCallId": call["id"], "toolName": name, "output": output });
+            let part = json!({ "type": "tool-result", "toolCallId": id, "toolName": name, "output": output });
             Message { role: "tool".to_owned(), content: json!([part]) }
         }));
     }
@@ -229,6 +262,34 @@ mod tests {
     }
 
     #[test]
+    fn a_result_belongs_to_the_nearest_call_before_it() {
+        let call = |ids: &[&str]| {
+            let calls: Vec<Value> =
+                ids.iter().map(|id| json!({ "id": id, "function": { "name": "t", "arguments": "{}" } })).collect();
+            json!({ "role": "assistant", "content": null, "tool_calls": calls })
+        };
+        let result = |id: &str, text: &str| json!({ "role": "tool", "tool_call_id": id, "content": text });
+        let told = [
+            result("a", "before"),
+            call(&["a", "b"]),
+            result("b", "b of one"),
+            result("a", "a of one"),
+            call(&["b"]),
+            call(&["b", "a"]),
+            result("b", "b of three"),
+        ];
+        let messages = complete(&told);
+        let results: Vec<(Value, Value)> = messages
+            .iter()
+            .filter(|message| message.role == "tool")
+            .map(|message| (message.content[0]["toolCallId"].clone(), message.content[0]["output"]["value"].clone()))
+            .collect();
+        let none = "The tool was called and has no result.";
+        let expected = [("a", "a of one"), ("b", "b of one"), ("b_2", none), ("b_3", "b of three"), ("a_2", none)];
+        assert_eq!(results, expected.map(|(id, text)| (json!(id), json!(text))));
+    }
+
+    #[test]
     fn a_side_does_not_see_the_tools_of_the_other() {
         let calls = r#"[{"id":"c","type":"function","function":{"name":"t","arguments":"{}"}}]"#;
         let rows = [
@@ -237,6 +298,15 @@ mod tests {
         ];
         assert_eq!(seen_by(Side::A, false, true, None, &rows).len(), 2);
         assert_eq!(seen_by(Side::B, false, true, None, &rows), [json!({ "role": "user", "content": "x" })]);
+        // Also if both have used the id.
+        let both: Vec<Value> =
+            rows.iter().cloned().chain([json!({ "role": "user", "content": "y", "tool_calls": calls })]).collect();
+        let more = [both, vec![json!({ "role": "tool", "content": "q", "tool_call_id": "c" })]].concat();
+        let of_tools = |side| -> Vec<Value> {
+            let told = seen_by(side, false, true, None, &more).into_iter();
+            told.filter(|message| message["role"] == "tool").map(|message| message["content"].clone()).collect()
+        };
+        assert_eq!((of_tools(Side::A), of_tools(Side::B)), (vec![json!("r")], vec![json!("q")]));
         assert_eq!(seen_by(Side::A, false, false, None, &rows), [json!({ "role": "assistant", "content": "x" })]);
     }
 }

@@ -98,7 +98,7 @@ pub(super) async fn run(step: &Step<'_>) -> Result<Said, FlowError> {
         }
     };
     items.emit_unstreamed(&reply);
-    let calls = distinct(calls_of(&reply, &allowed), flow, &id);
+    let calls = distinct(calls_of(&reply, &allowed), &flow.rows(), &id);
     let text = step.text_of(&reply, &calls);
     let calls = if calls.is_empty() && text.trim().is_empty() { vec![no_answer(&id)] } else { calls };
     let stored_calls = if calls.is_empty() { Value::Null } else { Value::Array(calls.clone()).to_string().into() };
@@ -144,12 +144,13 @@ fn calls_of(reply: &ModelReply, allowed: &[PromptTool]) -> Vec<Value> {
     calls.collect()
 }
 
-/// Results are known by the ids of their calls, and a model may use an id again: such a call gets another one.
-fn distinct(mut calls: Vec<Value>, flow: &FlowState, message: &str) -> Vec<Value> {
-    let rows = flow.rows();
+/// Results are known by the ids of their calls, and a model may use an id again: such a call gets another one. `rows`
+/// are the messages of the thread. Only those before `message` count: a turn that runs again finds later ones, and has
+/// to give its calls the ids that they had.
+fn distinct(mut calls: Vec<Value>, rows: &[Value], message: &str) -> Vec<Value> {
     let used: HashSet<String> = rows
         .iter()
-        .filter(|row| row["id"] != message)
+        .take_while(|row| row["id"] != message)
         .flat_map(history::calls_of)
         .filter_map(|call| call["id"].as_str().map(str::to_owned))
         .collect();
@@ -254,5 +255,19 @@ impl Step<'_> {
             row.insert("parent_id".to_owned(), self.flow.get("parentMessageId"));
         }
         row
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_gets_another_id_only_if_an_earlier_message_has_it() {
+        let row = |id: &str, call: &str| json!({ "id": id, "tool_calls": json!([{ "id": call }]).to_string() });
+        let rows = [row("msg_a", "call_1"), row("msg_b", "call_9"), row("msg_c", "call_2")];
+        let calls = ["call_1", "call_2", "call_2", ""].map(|id| json!({ "id": id })).to_vec();
+        let ids: Vec<Value> = distinct(calls, &rows, "msg_b").iter().map(|call| call["id"].clone()).collect();
+        assert_eq!(ids, ["call_1_b_1", "call_2", "call_2_b_1", "_b_1"]);
     }
 }
