@@ -327,6 +327,58 @@ fn lists_are_not_overwritten_from_below() {
     assert_eq!(found[3], 9);
 }
 
+/// A Call whose result cannot be written is the one that failed. What made the result did not, and the place of a
+/// failure stays empty, because the tool did not throw.
+#[test]
+fn a_call_fails_if_its_result_cannot_be_written() {
+    let registers = r#"
+Tool.register("give", { properties: { v: {}, _outputMethod: place, _outputPath: place } });
+Activity.register("give", ({ v }) => v);
+Tool.register("made", { properties: { _output: {}, _outputPath: place } });
+"#;
+    let place = place(registers, "false");
+    let give = |v: Value, path: &str| json!({ "_tool": "give", "v": v, "_outputPath": path });
+    let with = |mut call: Value, method: &str| {
+        call["_outputMethod"] = method.into();
+        call
+    };
+    let calls = json!([
+        with(give(json!("text"), "†data.list"), "concat"),
+        with(give(json!(1), "†vault.k"), "push"),
+        give(json!({ "_outputPath": "†state.other", "value": 1 }), "†state.good || †state.bad"),
+        give(json!(5), "†state"),
+        { "_tool": "made", "_output": 5, "_outputPath": "†state" },
+        give(json!(7), "†state.fine"),
+    ]);
+    let answer = run(&place, &json!([state(), vault()]), &[calls], Value::Null);
+    assert_eq!(answer.code, Some(0), "{answer}");
+    let told = place.get("block r root/tick[0]")["output"]["messages"].clone();
+    for (at, why) in [
+        "_outputMethod \"concat\" adds a list to †data.list, and the result is \"text\"",
+        "†vault.k cannot grow: it is no list, but \"s3cret\"",
+        "the result chooses †state.other, which is none of its call's places: †state.good, †state.bad",
+        "†state as a whole is an object, and the result is 5",
+        "†state as a whole is an object, and the result is 5",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let tool = if at == 4 { "made" } else { "give" };
+        let path = format!("root/tick[0]/call:{tool}[{at}]");
+        let block = place.get(&format!("block r {path}"))["block"].clone();
+        assert_eq!((&block["status"], &block["error"]["message"]), (&json!("failed"), &json!(why)), "{block}");
+        if tool == "give" {
+            let activity = place.get(&format!("block r {path}/activity:give"));
+            assert_eq!(activity["block"]["status"], "completed", "{activity}");
+        }
+        assert_eq!(told[at]["data"]["error"], json!({ "name": "OutputPathError", "message": why }), "{told}");
+    }
+    assert_eq!(place.get("state --request r")["callState"], json!({ "s": 1, "fine": 7 }));
+    assert_eq!(place.ask("replay r").json()["identical"], true);
+    let shown = place.run(&["show", "r", "--tree", "--unfolded"]);
+    assert!(shown.stdout.contains("✗ failed     †state as a whole"), "{shown}");
+}
+
 /// A latent Call whose tool declares no `_output` has to hold it all the same, where it is to be written.
 #[test]
 fn a_latent_call_holds_its_result() {

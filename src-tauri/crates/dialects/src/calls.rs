@@ -17,6 +17,7 @@ mod references;
 mod request;
 mod results;
 mod scoping;
+mod solution;
 mod state;
 mod tick;
 mod tools;
@@ -70,7 +71,7 @@ async fn run_part(cx: &Context, part: &CallPart, input: &Data) -> Result<StepVal
         }
         CallPart::Tick(of) => tick::run(cx, of, &input.to_json()).await,
         CallPart::Request(of) => request::run(cx, of, &input.to_json()).await,
-        CallPart::Call(of) => call::run(cx, of, &input.to_json()).await,
+        CallPart::Call(of, _) => call::run(cx, of, &input.to_json()).await,
     }
 }
 

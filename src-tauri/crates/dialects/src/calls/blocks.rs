@@ -5,7 +5,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
-use engine::flow::{Block, Body, CallAgent, CallPart};
+use engine::flow::{Block, Body, CallAgent, CallPart, ResultCheck};
 use engine::written;
 
 /// The agent's own block.
@@ -24,8 +24,8 @@ pub(super) fn request(of: &Rc<CallAgent>, name: &str) -> Rc<Block> {
 }
 
 /// One Call, by its tool's name.
-pub(super) fn call(of: &Rc<CallAgent>, tool: &str) -> Rc<Block> {
-    Rc::new(written::block(tool, Body::Calls(CallPart::Call(of.clone()), super::run)))
+pub(super) fn call(of: &Rc<CallAgent>, tool: &str, check: Option<ResultCheck>) -> Rc<Block> {
+    Rc::new(written::block(tool, Body::Calls(CallPart::Call(of.clone(), check), super::run)))
 }
 
 /// The request that a Call was handed to.

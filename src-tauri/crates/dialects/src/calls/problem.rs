@@ -55,6 +55,12 @@ pub(super) fn problem(kind: Kind, message: impl Into<String>) -> FlowError {
     }
 }
 
+/// Returns whether an error is of a kind.
+pub(super) fn is_of(kind: Kind, error: &FlowError) -> bool {
+    let (name, code) = kind.names();
+    error.name == name && error.code.as_deref() == Some(code)
+}
+
 /// Returns the message that tells the next request of a failure. It has the failed Call's instance, so that the Calls
 /// of other instances do not see it. Of the error only its name and message pass: a stack or a cause may hold what was
 /// scoped to the failed Call alone.

@@ -46,26 +46,33 @@ impl Method {
         self != Method::Set
     }
 
+    /// Returns why a result cannot be added to what is there, if so.
+    fn refuses(self, place: &Reference, there: Option<&Value>, result: &Value) -> Option<FlowError> {
+        let text = match (self, there, result) {
+            (Method::Set, ..) => return None,
+            (_, Some(other), _) if !other.is_null() && !other.is_array() => {
+                format!("{place} cannot grow: it is no list, but {}", describe(other))
+            }
+            (Method::Concat, _, other) if !other.is_array() => {
+                format!("_outputMethod \"concat\" adds a list to {place}, and the result is {}", describe(other))
+            }
+            _ => return None,
+        };
+        Some(problem(Kind::OutputPath, text))
+    }
+
     /// Returns what is written, given what is there.
     fn applied(self, place: &Reference, there: Option<Value>, result: Value) -> Result<Value, FlowError> {
-        if self == Method::Set {
-            return Ok(result);
+        if let Some(error) = self.refuses(place, there.as_ref(), &result) {
+            return Err(error);
         }
         let mut list = match there {
-            None | Some(Value::Null) => Vec::new(),
+            _ if self == Method::Set => return Ok(result),
             Some(Value::Array(list)) => list,
-            Some(other) => {
-                let text = format!("{place} cannot grow: it is no list, but {}", describe(&other));
-                return Err(problem(Kind::OutputPath, text));
-            }
+            _ => Vec::new(),
         };
         match (self, result) {
             (Method::Concat, Value::Array(more)) => list.extend(more),
-            (Method::Concat, other) => {
-                let text =
-                    format!("_outputMethod \"concat\" adds a list to {place}, and the result is {}", describe(&other));
-                return Err(problem(Kind::OutputPath, text));
-            }
             (_, one) => list.push(one),
         }
         Ok(list.into())
@@ -80,14 +87,7 @@ pub(super) fn messages(
     result: Value,
     by: &str,
 ) -> Result<Vec<Value>, FlowError> {
-    let (places, result): (Vec<&Reference>, Value) = match &checked.output {
-        None => return Ok(Vec::new()),
-        Some(Expression::All(all)) => (all.iter().collect(), result),
-        Some(Expression::First(all)) => match chosen(all, &result)? {
-            Some((place, value)) => (vec![place], value),
-            None => (vec![&all[0]], result),
-        },
-    };
+    let (places, result) = places(checked, result)?;
     let own = checked.instance.as_deref();
     let message = |place: &Reference| {
         if let Some(error) = refuses(place, context, own).or_else(|| overwrites(place, context, own, &result)) {
@@ -97,6 +97,38 @@ pub(super) fn messages(
         message_with(place, checked.method.applied(place, there, result.clone())?, own, by)
     };
     places.into_iter().map(message).collect()
+}
+
+/// Refuses a result that cannot be written, as [`messages`] does, without making the messages.
+pub(super) fn check(checked: &Checked, context: &[&Value], result: Value) -> Result<(), FlowError> {
+    let (places, result) = places(checked, result)?;
+    let own = checked.instance.as_deref();
+    let refused = |place: &Reference| {
+        let cannot_grow = || {
+            let there = if checked.method.grows() { place.own_value(context, own) } else { None };
+            checked.method.refuses(place, there.as_ref(), &result)
+        };
+        let refused = refuses(place, context, own).or_else(|| overwrites(place, context, own, &result));
+        // What is written to a kind as a whole has to have its form.
+        let misfits = || {
+            let whole = checked.method.applied(place, place.own_value(context, own), result.clone());
+            whole.and_then(|whole| message_with(place, whole, own, &checked.tool)).err()
+        };
+        refused.or_else(cannot_grow).or_else(|| if place.path.is_empty() { misfits() } else { None })
+    };
+    places.into_iter().find_map(refused).map_or(Ok(()), Err)
+}
+
+/// Returns where a result is written, and what of it is.
+fn places(checked: &Checked, result: Value) -> Result<(Vec<&Reference>, Value), FlowError> {
+    Ok(match &checked.output {
+        None => (Vec::new(), result),
+        Some(Expression::All(all)) => (all.iter().collect(), result),
+        Some(Expression::First(all)) => match chosen(all, &result)? {
+            Some((place, value)) => (vec![place], value),
+            None => (vec![&all[0]], result),
+        },
+    })
 }
 
 /// Returns the messages that hold a failure, of a Call whose output path has a second place: there a failure goes that
@@ -168,7 +200,9 @@ pub(super) fn closed(place: &Reference, context: &[&Value]) -> Option<FlowError>
 
 #[cfg(test)]
 mod tests {
+    use super::super::{plan, tools};
     use super::*;
+    use engine::flow::Registered;
 
     #[test]
     fn a_closed_schema_names_the_paths_there_are() {
@@ -190,6 +224,53 @@ mod tests {
             let place = Reference { kind: kind.to_owned(), path: path.iter().map(|one| (*one).to_owned()).collect() };
             assert_eq!(closed(&place, &context).is_some(), is_refused, "{place}");
         }
+    }
+
+    /// What is refused where a Call ends is what is refused where its messages are made.
+    #[test]
+    fn a_result_is_refused_as_its_messages_are() {
+        let closed = json!({ "properties": { "one": {}, "list": {} }, "additionalProperties": false });
+        let context = [
+            json!({ "type": "state", "s": 1, "list": [1], "_call": "t" }),
+            json!({ "type": "data", "data": { "one": 5, "list": [1] }, "schema": closed }),
+        ];
+        let context: Vec<&Value> = context.iter().collect();
+        let results = [
+            json!(1),
+            json!([2]),
+            json!({ "s": 2 }),
+            json!({ "t": 2 }),
+            json!({ "_outputPath": "†state.q", "value": 1 }),
+        ];
+        let offer = json!({ "_output": {}, "_outputPath": {}, "_outputMethod": {} });
+        let offer = json!({ "type": "tool", "tool": { "t": { "properties": offer } } });
+        let tools = tools::offered(&[offer], &Registered::default()).expect("a tool is offered");
+        let mut refused = 0;
+        for path in [
+            "†state",
+            "†state.s",
+            "†state.new",
+            "†data",
+            "†data.one",
+            "†data.list",
+            "†data.no",
+            "†state.a || †state.b",
+            "†state.a && †state.s",
+        ] {
+            for method in [Method::Set, Method::Push, Method::Concat] {
+                for result in &results {
+                    let call =
+                        json!({ "_tool": "t", "_output": 0, "_outputPath": path, "_outputMethod": method.as_str() });
+                    // No path of the state grows.
+                    let Ok(checked) = plan::check(&call, &tools, &Registered::default()) else { continue };
+                    let expected = messages(&checked, &context, result.clone(), "t").map(drop);
+                    let found = check(&checked, &context, result.clone());
+                    assert_eq!(found, expected, "{path} {method:?} {result}");
+                    refused += usize::from(found.is_err());
+                }
+            }
+        }
+        assert!(refused > 20, "only {refused} were refused");
     }
 
     #[test]

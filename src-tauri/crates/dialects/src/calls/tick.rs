@@ -12,21 +12,19 @@ use serde_json::{Value, json};
 use super::messages::kind;
 use super::order::Order;
 use super::plan::{Checked, Plan, check, instance_of, ready};
-use super::problem::{Kind, feedback, problem};
+use super::problem::{Kind, feedback, is_of, problem};
 use super::references::{self, Expression, Reference, refuses};
-use super::{blocks, confirm, json_schema, number, results, tools};
+use super::{blocks, confirm, json_schema, number, results, solution, tools};
 use engine::context::Context;
+use engine::data::Data;
 use engine::driver::BlockRole;
 use engine::driver::run_block;
 use engine::driver::run_block_as;
 use engine::driver::start_in_background;
 use engine::error::FlowError;
-use engine::flow::CallAgent;
+use engine::flow::{CallAgent, ResultCheck};
 use engine::path::{encode, join};
 use engine::step_value::StepValue;
-
-/// The most Calls of one solution.
-const MAX_CALLS: usize = 1_000;
 
 /// How many Calls of a cycle its error names.
 const MAX_NAMED: usize = 8;
@@ -38,7 +36,7 @@ const MAX_EARLIER: usize = 100;
 /// What became of a Call.
 enum End {
     /// The messages that hold its result; none for a Call without an output path.
-    Done(Vec<Value>),
+    Done(Rc<[Value]>),
     Failed(FlowError),
     /// It reads an alternative that its writer did not choose.
     Skipped,
@@ -63,7 +61,7 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
     let ended = |messages: Vec<Value>, done: bool, output: Value| {
         StepValue::new(json!({ "messages": messages, "done": done, "output": output }).into())
     };
-    let (calls, output) = match solution(answer) {
+    let (calls, output) = match solution::read(answer) {
         Ok(solution) => solution,
         Err(what) => {
             let error = problem(Kind::Solution, what.clone());
@@ -88,32 +86,11 @@ pub(super) async fn run(cx: &Context, of: &Rc<CallAgent>, input: &Value) -> Resu
     Ok(ended(Vec::new(), true, output))
 }
 
-/// Returns the Calls and the output of an answer, or why it is no solution.
-fn solution(answer: Value) -> Result<(Vec<Value>, Value), String> {
-    let Value::Object(mut fields) = answer else {
-        let what = super::messages::describe(&answer);
-        return Err(format!("a solution is {{ calls: […], output }}, not {what}"));
-    };
-    if !fields.contains_key("calls") && !fields.contains_key("output") {
-        let known: Vec<&str> = fields.keys().take(5).map(String::as_str).collect();
-        return Err(format!("a solution is {{ calls: […], output }}, and this has neither: {}", known.join(", ")));
-    }
-    let calls = match fields.shift_remove("calls") {
-        None | Some(Value::Null) => Vec::new(),
-        Some(Value::Array(calls)) => calls,
-        Some(other) => return Err(format!("calls is a list, not {}", super::messages::describe(&other))),
-    };
-    if calls.len() > MAX_CALLS {
-        return Err(format!("{} calls in one solution are more than {MAX_CALLS}", calls.len()));
-    }
-    Ok((calls, fields.shift_remove("output").unwrap_or_default()))
-}
-
 /// The Calls of one solution, while they run.
 struct Calls<'a> {
     cx: &'a Context,
     of: &'a Rc<CallAgent>,
-    context: Vec<Value>,
+    context: Rc<[Value]>,
     depth: u32,
     calls: Vec<Value>,
     checked: Vec<Option<Checked>>,
@@ -161,7 +138,7 @@ impl<'a> Calls<'a> {
         Ok(Calls {
             cx,
             of,
-            context,
+            context: context.into(),
             depth,
             calls,
             checked,
@@ -201,13 +178,14 @@ impl<'a> Calls<'a> {
                         break;
                     }
                 };
-                let block = blocks::call(self.of, &self.tool(at));
+                let check = plan.as_ref().and_then(|plan| self.result_check(at, plan));
+                let block = blocks::call(self.of, &self.tool(at), check);
                 let (run, parent) = (self.cx.run.clone(), Some(self.cx.frame.clone()));
                 let needs_person = input["confirm"] == true;
                 let input = StepValue::new(input.into());
                 if plan.as_ref().is_some_and(|plan| plan.checked.is_not_waited_for()) && !needs_person {
                     start_in_background(self.cx, self.path("work", at), block, input).await;
-                    self.ended.insert(at, End::Done(Vec::new()));
+                    self.ended.insert(at, End::Done(Rc::default()));
                     continue;
                 }
                 let path = self.path("call", at);
@@ -239,10 +217,11 @@ impl<'a> Calls<'a> {
                 }) {
                     Some(Ok(messages)) => {
                         self.note_grown(at);
-                        End::Done(messages)
+                        End::Done(messages.into())
                     }
+                    // A Call that a fork or an earlier version left with this result.
                     Some(Err(error)) => End::Failed(error),
-                    None => End::Done(Vec::new()),
+                    None => End::Done(Rc::default()),
                 },
                 Err(error) if error.is_suspension() => {
                     suspended = Some(error);
@@ -273,10 +252,25 @@ impl<'a> Calls<'a> {
         Ok(messages)
     }
 
-    /// Returns the end of a Call that failed: its failure is a result if its output path has a place for it.
+    /// Returns what decides whether the result of a Call can be written; `None` if nothing is written.
+    fn result_check(&self, at: usize, plan: &Plan) -> Option<ResultCheck> {
+        plan.checked.output.as_ref()?;
+        let (checked, context) = (plan.checked.clone(), self.context.clone());
+        let earlier: Vec<Rc<[Value]>> = self.earlier(at).cloned().collect();
+        Some(Rc::new(move |result: &Data| {
+            let seen: Vec<&Value> = context.iter().chain(earlier.iter().flat_map(|of| of.iter())).collect();
+            results::check(&checked, &seen, result.to_json())
+        }))
+    }
+
+    /// Returns the end of a Call that failed: its failure is a result if its output path has a place for it, unless
+    /// that path is what refused its result.
     fn failed(&self, at: usize, plan: Option<&Plan>, error: FlowError) -> End {
-        let held = plan.and_then(|plan| results::of_failure(&plan.checked, &self.context_of(at), &error));
-        held.map_or(End::Failed(error), End::Done)
+        let is_refused = is_of(Kind::OutputPath, &error) && error.path.as_deref() == Some(&*self.path("call", at));
+        let held = plan
+            .filter(|_| !is_refused)
+            .and_then(|plan| results::of_failure(&plan.checked, &self.context_of(at), &error));
+        held.map_or(End::Failed(error), |messages| End::Done(messages.into()))
     }
 
     /// Returns the path of a Call's block.
@@ -304,19 +298,18 @@ impl<'a> Calls<'a> {
     }
 
     /// Returns the results of the Calls that a Call waited for, without lists that grew in the result of another one.
-    fn earlier(&self, at: usize) -> impl Iterator<Item = &Value> {
+    fn earlier(&self, at: usize) -> impl Iterator<Item = &Rc<[Value]>> {
         let is_held = move |before: &usize| self.grown.get(before).is_some_and(|by| self.order.is_before(*by, at));
         let done = self.order.ancestors(at).filter(move |before| !is_held(before));
-        let done = done.filter_map(|before| match self.ended.get(&before) {
+        done.filter_map(|before| match self.ended.get(&before) {
             Some(End::Done(messages)) => Some(messages),
             _ => None,
-        });
-        done.flatten()
+        })
     }
 
     /// Returns the context that a Call is scoped from: that of the tick, and the results that it waited for.
     fn context_of(&self, at: usize) -> Vec<&Value> {
-        self.context.iter().chain(self.earlier(at)).collect()
+        self.context.iter().chain(self.earlier(at).flat_map(|of| of.iter())).collect()
     }
 
     /// Returns the input of a Call's block. One that cannot run gets an input that says so: its block fails, and is
@@ -338,7 +331,7 @@ impl<'a> Calls<'a> {
                 let mut input = plan.to_json();
                 input["depth"] = self.depth.into();
                 input["name"] = self.of.name.as_ref().into();
-                let earlier: Vec<&Value> = self.earlier(at).collect();
+                let earlier: Vec<&Value> = self.earlier(at).flat_map(|of| of.iter()).collect();
                 let (more, newest) = earlier.split_at(earlier.len().saturating_sub(MAX_EARLIER));
                 if !newest.is_empty() {
                     input["earlier"] = newest.iter().copied().cloned().collect();

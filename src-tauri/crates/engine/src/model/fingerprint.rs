@@ -174,7 +174,7 @@ impl Parts {
             }
             CallPart::Tick(_) => of.confirm.iter().for_each(|confirm| self.value_or_function(confirm)),
             CallPart::Request(_) => self.text(&format!("{:?}", of.models)),
-            CallPart::Call(_) => {}
+            CallPart::Call(..) => {}
             CallPart::Delegate(_, name) => {
                 self.text(&format!("{:?}", of.registered.delegates.get(&**name)));
             }

@@ -28,7 +28,7 @@ use crate::model::scope::ScopeKind;
 pub use agent::{Agent, AgentDefinitions, AgentPart, AgentSide, Prompt, PromptPart, PromptTool, SessionTool, Side};
 pub use agent_hook::AgentHook;
 pub use block::{Block, Body, Cache, ContainerItem, Drive, Middleware, Rescue, Retry};
-pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered};
+pub use calls::{CallAgent, CallPart, DEFAULT_MAX_DEPTH, DEFAULT_MAX_TICKS, Delegate, Registered, ResultCheck};
 pub use clash::contradiction;
 pub use declarations::{Conflict, Declaration, Expectation, check_declarations, join_declarations};
 pub use generator::{Generator, History, Hook, Model, ModelInstance, Repair, ToolIdentity, ToolSettings, ValueOrCall};

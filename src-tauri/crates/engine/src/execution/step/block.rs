@@ -276,7 +276,9 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -
     let block = frame.block.clone();
     let work = around::run(&cx, &block, 0, input);
     let result = match select(work, Box::pin(run.abort.wait())).await {
-        Either::Left((result, _)) => result.map_err(|error| run.effects.redaction().thrown(error)),
+        Either::Left((result, _)) => result
+            .and_then(|output| block.check_result(&output.data).map(|()| output))
+            .map_err(|error| run.effects.redaction().thrown(error)),
         Either::Right(_) => return Err(FlowError::aborted()),
     };
     match result {

@@ -135,6 +135,14 @@ impl Block {
         matches!(self.body, Body::Generator(_)) && self.connect_output.is_none()
     }
 
+    /// Refuses an output that cannot be used, although the block made it: the result of a Call that cannot be written.
+    pub(crate) fn check_result(&self, output: &Data) -> Result<(), FlowError> {
+        match &self.body {
+            Body::Calls(CallPart::Call(_, Some(check)), ..) => check(output),
+            _ => Ok(()),
+        }
+    }
+
     /// Returns whether it is a part of an agent. What its tools return says whether their calls failed.
     pub fn is_of_agent(&self) -> bool {
         matches!(self.body, Body::Agent(..))

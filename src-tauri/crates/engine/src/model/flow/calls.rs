@@ -9,6 +9,8 @@ use indexmap::IndexMap;
 use serde_json::Value;
 
 use super::{Block, ValueOrCall};
+use crate::model::data::Data;
+use crate::model::error::FlowError;
 
 /// The ticks of an agent that says nothing else.
 pub const DEFAULT_MAX_TICKS: u32 = 50;
@@ -56,6 +58,9 @@ pub struct Delegate {
     pub schema: Option<Value>,
 }
 
+/// Checks whether the output of a Call can be written where the Call puts it.
+pub type ResultCheck = Rc<dyn Fn(&Data) -> Result<(), FlowError>>;
+
 /// A part of an agent that runs as a block of its own.
 #[derive(Clone)]
 pub enum CallPart {
@@ -65,8 +70,8 @@ pub enum CallPart {
     Tick(Rc<CallAgent>),
     /// The model call of a tick.
     Request(Rc<CallAgent>),
-    /// One Call.
-    Call(Rc<CallAgent>),
+    /// One Call. The check decides whether it fails although its Activity or delegate did not.
+    Call(Rc<CallAgent>, Option<ResultCheck>),
     /// The isolated request that a Call was handed to.
     Delegate(Rc<CallAgent>, Arc<str>),
 }
@@ -78,7 +83,7 @@ impl CallPart {
             CallPart::Agent(agent)
             | CallPart::Tick(agent)
             | CallPart::Request(agent)
-            | CallPart::Call(agent)
+            | CallPart::Call(agent, _)
             | CallPart::Delegate(agent, _) => agent,
         }
     }
