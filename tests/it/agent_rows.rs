@@ -64,6 +64,32 @@ fn a_call_of_a_hook_is_seen_with_before_and_after() {
     }
 }
 
+/// A hook runs as a part of its block, so a fork leaves at the block. The refusal says which that is, and the state at
+/// the call of the hook is shown.
+#[test]
+fn a_fork_at_a_call_of_a_hook_is_told_where_to_leave() {
+    let place = place();
+    let (turn, hook) = ("root/turn[1]:a", "root/turn[1]:a/hook:filter_messages[0]");
+    let began = place.get(&format!("block r {turn}"))["block"]["seqStart"].as_u64().expect("a number");
+    let before = (began - 1).to_string();
+    for more in ["", " --output []", " --input []"] {
+        let answer = place.ask(&format!("fork r --at {hook}{more} --mock"));
+        assert_eq!(answer.code, Some(2), "{answer}");
+        for words in ["is a call of a hook", &format!("--at {turn}, or"), &format!("with --at {before}")] {
+            assert!(answer.stderr.contains(words), "{words}\n{answer}");
+        }
+    }
+    for at in [turn, &before] {
+        let fork = place.get(&format!("fork r --at {at} --mock"));
+        assert_eq!(fork["status"], "completed", "{fork}");
+    }
+    let state = place.get(&format!("state --request r --at {hook}"));
+    assert_eq!(state["flowState"]["turnCount"], 1, "{state}");
+    let unknown = place.ask("fork r --at root/turn[9]:a/tool:works[0.1] --mock");
+    assert_eq!(unknown.code, Some(6), "{unknown}");
+    assert!(unknown.stderr.contains("there are: root/turn[0]:a/tool:works[0.1]"), "{unknown}");
+}
+
 /// A tool that returned an error completed, and its call failed: its row says so, and who looks for failures finds it.
 #[test]
 fn a_tool_that_returns_an_error_is_found_among_failures() {

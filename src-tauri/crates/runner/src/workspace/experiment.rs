@@ -58,7 +58,7 @@ use variant::{KnownCodes, Variant};
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptField, PromptText, SetAxis, TryQuery};
 pub use culprit::{CulpritQuery, CulpritSearch};
-pub(super) use place::{AnsweredBeside, nearest};
+pub(super) use place::{AnsweredBeside, caller_of_hook, nearest};
 pub use score::Score;
 
 /// How many forks that ask real models run at once: they wait for the network most of the time.

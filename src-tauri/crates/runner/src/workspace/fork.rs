@@ -21,7 +21,7 @@ use engine::scope::ScopeKind;
 use engine::state::State;
 use serde_json::Value;
 
-use super::experiment::AnsweredBeside;
+use super::experiment::{AnsweredBeside, caller_of_hook, nearest};
 use super::resume::Next;
 use super::{At, Mock, Workspace, new_request};
 use crate::catalogue::LoadedFlow;
@@ -219,9 +219,8 @@ fn leaves(request: &str, events: &[Event], at: &At, has_output: bool) -> Result<
     let mut until = match at {
         At::Seq(seq) => *seq,
         At::Path(path) => {
-            let there = newest_own(&|event| event.path.as_deref() == Some(path)).ok_or_else(|| {
-                Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
-            })?;
+            let there = newest_own(&|event| event.path.as_deref() == Some(path))
+                .ok_or_else(|| no_block(request, events, path, "finished"))?;
             match &there.kind {
                 // A step that failed is tried again, from where its failure began, unless somebody says what
                 // it gave.
@@ -258,8 +257,21 @@ fn before_block(request: &str, events: &[Event], path: &str) -> Result<Seq, Faul
     let taken: HashSet<u32> = of_path(events, path).filter(|event| is_memoized(event)).map(|e| e.attempt).collect();
     let begins = |event: &&Event| matches!(event.kind, EventKind::BlockStarted { .. });
     let own = of_path(events, path).rev().filter(begins).find(|event| !taken.contains(&event.attempt));
-    own.map(|event| event.seq - 1)
-        .ok_or_else(|| Fault::not_found(format!("no block began at path \"{path}\" in request \"{request}\"")))
+    own.map(|event| event.seq - 1).ok_or_else(|| no_block(request, events, path, "began"))
+}
+
+/// The refusal of a path at which no block finished, or began. It names what can be used in its place.
+fn no_block(request: &str, events: &[Event], path: &str, what: &str) -> Fault {
+    match caller_of_hook(events, path) {
+        Some((around, before)) => Fault::invalid(format!(
+            "{path} is a call of a hook, which is a part of its block and no step of its own: leave after the block \
+             with --at {around}, or before it, so that it runs its hooks again, with --at {before}"
+        )),
+        None => {
+            let nearest = nearest(events, path);
+            Fault::not_found(format!("no block {what} at path \"{path}\" in request \"{request}\"{nearest}"))
+        }
+    }
 }
 
 fn of_path<'e>(events: &'e [Event], path: &str) -> impl DoubleEndedIterator<Item = &'e Event> {

@@ -306,10 +306,16 @@ impl Workspace {
             Some(At::Seq(seq)) if *seq <= last => Ok(*seq),
             Some(At::Seq(seq)) => Err(Fault::not_found(format!("request \"{request}\" has {last} events, not {seq}"))),
             Some(At::Path(path)) => {
-                let (kind, path_of) = (Some("block_finished".to_owned()), Some(path.to_string()));
-                let query = EventQuery { kind, path: path_of, ..EventQuery::default() };
-                let events = self.store.events(request, &query).map_err(Fault::internal)?;
-                first_end(&events, path).ok_or_else(|| {
+                let ends = |kind: &str| {
+                    let (kind, path) = (Some(kind.to_owned()), Some(path.to_string()));
+                    let query = EventQuery { kind, path, ..EventQuery::default() };
+                    self.store.events(request, &query).map_err(Fault::internal)
+                };
+                if let Some(end) = first_end(&ends("block_finished")?, path) {
+                    return Ok(end);
+                }
+                // A call of a hook has a path, too.
+                ends("hook_returned")?.last().map(|event| event.seq).ok_or_else(|| {
                     Fault::not_found(format!("no block finished at path \"{path}\" in request \"{request}\""))
                 })
             }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use engine::effects::EffectKind;
 use engine::event::{BlockKind, Event, EventKind, Outcome, Seq};
-use engine::path::{is_at_or_inside, is_inside, without_indices};
+use engine::path::{ROOT, is_at_or_inside, is_inside, parent, without_indices};
 use engine::views::Events;
 use engine::views::model_requests::Requests;
 use engine::views::under_way::under_way;
@@ -79,6 +79,11 @@ impl Place {
             is_meant && matches!(event.kind, EventKind::BlockStarted { .. }) && !memoized(event.attempt)
         };
         let Some(begun) = of_path().rev().find(begins) else {
+            if let Some((around, _)) = caller_of_hook(events, path) {
+                return Err(Fault::invalid(format!(
+                    "--at {at}: that is a call of a hook, which is a part of its block; use the block, --at {around}"
+                )));
+            }
             return Err(Fault::not_found(match nth {
                 Some(nth) => format!("request \"{request}\" has no execution {nth} of a block at path \"{path}\""),
                 None => {
@@ -236,6 +241,18 @@ impl Place {
     pub(super) fn is_own(&self, event: &Event) -> bool {
         event.path.as_deref().is_some_and(|path| self.holds(path))
     }
+}
+
+/// The block that called a hook, and the event before it began, if a path is that of a call of a hook.
+pub(in super::super) fn caller_of_hook<'p>(events: &[Event], path: &'p str) -> Option<(&'p str, Seq)> {
+    let is_call =
+        |event: &Event| event.path.as_deref() == Some(path) && matches!(event.kind, EventKind::HookStarted { .. });
+    let called = events.iter().rposition(is_call)?;
+    let around = parent(path).unwrap_or(ROOT);
+    let begins =
+        |event: &&Event| event.path.as_deref() == Some(around) && matches!(event.kind, EventKind::BlockStarted { .. });
+    let begun = events[..called].iter().rev().find(begins);
+    Some((around, begun.map_or(0, |event| event.seq - 1)))
 }
 
 /// What may have been meant by a path that is not there.

@@ -4,7 +4,7 @@ use engine::error::FlowError;
 use engine::event::{Event, EventKind};
 use script::Execution;
 
-use super::super::experiment::nearest;
+use super::super::experiment::{caller_of_hook, nearest};
 use super::at::InsideAt;
 use crate::core::fault::Fault;
 
@@ -38,7 +38,10 @@ pub(super) fn execution_of(request: &str, events: &[Event], at: &InsideAt) -> Re
     });
     let begun: Vec<_> = begun.collect();
     let Some((path, last)) = begun.last() else {
-        let near = nearest(events, at_path);
+        let near = match caller_of_hook(events, at_path) {
+            Some((around, _)) => format!("; a hook ran there, as a part of the block {around}"),
+            None => nearest(events, at_path),
+        };
         return Err(Fault::not_found(format!("request \"{request}\" has no block at {at_path}{near}")));
     };
     let attempt = at.attempt.unwrap_or(*last);
