@@ -1,6 +1,6 @@
 // What a person typed for the search of the deciding step, as what it is asked with. Pure.
 import type { CulpritQuery, ModelsBy } from '../../host/host';
-import { budgetOf, type BudgetDraft } from '../../model/budget';
+import { budgetOf, countOf, type BudgetDraft } from '../../model/budget';
 
 export type SearchDraft = {
   fails: string;
@@ -17,14 +17,12 @@ export const newSearch = (hasFailed: boolean): SearchDraft => ({
   modelsBy: 'asRecorded',
 });
 
-const isCount = (value: number) => Number.isInteger(value) && value >= 1;
-
 export function searchOf(draft: SearchDraft, request: string) {
   const wrong: { fails?: string; samples?: string; budget?: string } = {};
   const fails = draft.fails.trim();
   if (!fails) wrong.fails = 'Type what is wrong with this request, such as output.eur > 100.';
-  const samples = Number(draft.samples);
-  if (!isCount(samples) || samples > 200) wrong.samples = 'Type a whole number from 1 to 200.';
+  const samples = countOf(draft.samples) ?? 0;
+  if (samples < 1 || samples > 200) wrong.samples = 'Type a whole number from 1 to 200.';
   const budget = budgetOf(draft.budget, wrong);
   const query: CulpritQuery = { request, fails, samples, budget, modelsBy: draft.modelsBy, jobs: null };
   return { query, wrong };
