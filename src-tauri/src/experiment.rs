@@ -27,8 +27,9 @@ pub(crate) fn try_out(workspace: &Arc<Workspace>, given: &Try) -> Result<Outcome
     // Print the plan after all checks and before the first call.
     let view = match &given.go_on {
         Some(experiment) => {
-            tell(print::try_plan(&workspace.plan_going_on(experiment, &query)?).trim_end());
-            workspace.go_on_trying(experiment, &query, &cancel, progress)
+            let continuation = workspace.continuation(experiment, &query)?;
+            tell(print::try_plan(&workspace.plan_continuation(&continuation)?).trim_end());
+            workspace.run_continuation(&continuation, &cancel, progress)
         }
         None => {
             let trial = workspace.trial(&query)?;

@@ -43,7 +43,8 @@ pub use workspace::foreign::{Receiver, ReceiverRow, USUAL_PORT};
 pub use workspace::runs::{RunsQuery, TagChanges};
 pub use workspace::worker::{WorkerEvent, WorkerOptions};
 pub use workspace::{
-    Answered, At, Breakpoint, Budget, CulpritQuery, CulpritSearch, DispatchEnd, Edits, InsideAt, Mock, ModelsBy, Move,
-    OpenOptions, ParameterAxis, PassProgress, PrintQuery, PromptField, PromptText, Resolution, RunOptions, Schedule,
-    Score, SetAxis, StepQuery, Stopped, Stops, Trial, TriggerOptions, TryQuery, VerifyQuery, Workspace, new_request,
+    Answered, At, Breakpoint, Budget, Continuation, CulpritQuery, CulpritSearch, DispatchEnd, Edits, InsideAt, Mock,
+    ModelsBy, Move, OpenOptions, ParameterAxis, PassProgress, PrintQuery, PromptField, PromptText, Resolution,
+    RunOptions, Schedule, Score, SetAxis, StepQuery, Stopped, Stops, Trial, TriggerOptions, TryQuery, VerifyQuery,
+    Workspace, new_request,
 };

@@ -96,8 +96,8 @@ use resume::Next;
 pub use answers::{Answered, Resolution};
 pub use dispatch::DispatchEnd;
 pub use experiment::{
-    Budget, CulpritQuery, CulpritSearch, ModelsBy, ParameterAxis, PromptField, PromptText, Score, SetAxis, Trial,
-    TryQuery,
+    Budget, Continuation, CulpritQuery, CulpritSearch, ModelsBy, ParameterAxis, PromptField, PromptText, Score,
+    SetAxis, Trial, TryQuery,
 };
 pub use fork::Edits;
 pub use inside::{Breakpoint, InsideAt, Move, PassProgress, PrintQuery, Schedule, StepQuery, Stopped, Stops};

@@ -58,6 +58,7 @@ use variant::{KnownCodes, Variant};
 pub use crate::models::call_meter::Budget;
 pub use axes::{ModelsBy, ParameterAxis, PromptField, PromptText, SetAxis, TryQuery};
 pub use culprit::{CulpritQuery, CulpritSearch};
+pub use going_on::Continuation;
 pub(super) use place::{AnsweredBeside, caller_of_hook, nearest};
 pub use score::Score;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use store::ExperimentRow as Stored;
 
-use super::plan::LeftOfArm;
+use super::plan::{CheckedArms, LeftOfArm};
 use super::report::Sample;
 use super::sample::Begun;
 use super::{Budget, Experiment, Score, TryQuery};
@@ -50,6 +50,13 @@ struct GoingOn {
     is_scored_anew: bool,
 }
 
+/// An experiment that can go on: its request was read and its code evaluated, once for its plan and to go on.
+pub struct Continuation {
+    going_on: GoingOn,
+    experiment: Experiment,
+    checked: CheckedArms,
+}
+
 impl Workspace {
     /// Goes on with an experiment: runs the samples that are missing, and scores those that have no score. A score or a
     /// budget that is given takes the place of the one it was begun with; `samples` may be more than before.
@@ -61,25 +68,48 @@ impl Workspace {
         progress: impl FnMut(TryProgress),
     ) -> Result<ExperimentView, Fault> {
         self.check_may_experiment()?;
-        let GoingOn { stored, body, query, is_scored_anew } = self.going_on(id, changed)?;
-        let spending = self.spending_of(id, &body)?;
-        let experiment = self.experiment_of(id.to_owned(), query.clone(), spending)?;
-        self.check_query(&experiment)?;
-        let body = StoredBody { query: query.clone(), errors: Vec::new(), stopped: None, ..body }.to_json()?;
-        self.store.put_experiment(&Stored { body, ..stored }).map_err(Fault::of_write)?;
-        if is_scored_anew {
-            self.store.clear_scores(id).map_err(Fault::of_write)?;
+        self.run_continuation(&self.continuation(id, changed)?, cancel, progress)
+    }
+
+    /// As [`go_on_trying`](Self::go_on_trying), with an experiment that was checked.
+    pub fn run_continuation(
+        &self,
+        Continuation { going_on, experiment, .. }: &Continuation,
+        cancel: &Cancel,
+        progress: impl FnMut(TryProgress),
+    ) -> Result<ExperimentView, Fault> {
+        self.check_may_experiment()?;
+        let GoingOn { stored, body, query, is_scored_anew } = going_on;
+        let (query, body) = (query.clone(), body.clone());
+        let body = StoredBody { query, errors: Vec::new(), stopped: None, ..body }.to_json()?;
+        self.store.put_experiment(&Stored { body, ..stored.clone() }).map_err(Fault::of_write)?;
+        if *is_scored_anew {
+            self.store.clear_scores(&experiment.id).map_err(Fault::of_write)?;
         }
-        self.carry_out(&experiment, cancel, progress)
+        self.carry_out(experiment, cancel, progress)
+    }
+
+    /// Prepares an experiment to go on, or refuses one that cannot. Writes and runs nothing.
+    pub fn continuation(&self, id: &str, changed: &TryQuery) -> Result<Continuation, Fault> {
+        let going_on = self.going_on(id, changed)?;
+        let spending = self.spending_of(id, &going_on.body)?;
+        let experiment = self.experiment_of(id.to_owned(), going_on.query.clone(), spending)?;
+        let checked = self.check_query(&experiment)?;
+        Ok(Continuation { going_on, experiment, checked })
     }
 
     /// What is left to do of an experiment, and what that will take. Writes and runs nothing.
     pub fn plan_going_on(&self, id: &str, changed: &TryQuery) -> Result<TryPlan, Fault> {
-        let GoingOn { body, query, is_scored_anew, .. } = self.going_on(id, changed)?;
-        let spending = self.spending_of(id, &body)?;
-        let experiment = self.experiment_of(id.to_owned(), query.clone(), spending)?;
-        let checked = self.check_query(&experiment)?;
-        let known = self.store.samples(id).map_err(Fault::internal)?;
+        self.plan_continuation(&self.continuation(id, changed)?)
+    }
+
+    /// As [`plan_going_on`](Self::plan_going_on), of an experiment that was checked.
+    pub fn plan_continuation(
+        &self,
+        Continuation { going_on, experiment, checked }: &Continuation,
+    ) -> Result<TryPlan, Fault> {
+        let GoingOn { query, is_scored_anew, .. } = going_on;
+        let known = self.store.samples(&experiment.id).map_err(Fault::internal)?;
         let known: HashMap<(u32, u32), Sample> =
             known.into_iter().map(|one| ((one.0.arm, one.0.number), one)).collect();
         let left_of = |arm: u32| {
@@ -88,7 +118,7 @@ impl Workspace {
                 let (row, request) =
                     known.get(&(arm, number)).map_or((None, None), |(row, of)| (Some(row), of.as_ref()));
                 let status = request.map(|request| self.request_row(request.clone()).status);
-                let has_score = row.is_some_and(|row| row.score.is_some()) && !is_scored_anew;
+                let has_score = row.is_some_and(|row| row.score.is_some()) && !*is_scored_anew;
                 match status.map(|status| (status, Begun::of(status))) {
                     None => left.begins += 1,
                     Some((_, Begun::Stopped)) => left.continues += 1,
@@ -100,9 +130,9 @@ impl Workspace {
             }
             left
         };
-        let mut plan = self.plan_of_experiment(&experiment, &checked, &left_of);
-        let spent = self.meter_of(&experiment)?.spent();
-        plan.notes.extend(in_budget(&experiment, spent));
+        let mut plan = self.plan_of_experiment(experiment, checked, &left_of);
+        let spent = self.meter_of(experiment)?.spent();
+        plan.notes.extend(in_budget(experiment, spent));
         let can_run = |at: usize| checked.get(at).is_none_or(|(_, variant)| variant.is_ok());
         let mut left = LeftToDo::default();
         for (_, (number, _)) in experiment.arms.iter().enumerate().filter(|(at, _)| can_run(*at)) {

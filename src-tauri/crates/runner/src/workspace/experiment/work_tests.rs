@@ -113,6 +113,23 @@ fn an_experiment_that_is_planned_and_run_reads_its_request_once() {
     }
 }
 
+/// The plan and the run each read the request, and evaluated the code of the arms.
+#[test]
+fn an_experiment_that_goes_on_reads_its_request_once() {
+    for arms in [3, 6] {
+        let (_dir, workspace) = place();
+        let view = tried(&workspace, arms);
+        let more = TryQuery { samples: 2, ..TryQuery::default() };
+        let before = workspace.known_samples.preparations();
+        let continuation = workspace.continuation(&view.id, &more).unwrap();
+        let left = workspace.plan_continuation(&continuation).unwrap().left.unwrap();
+        assert_eq!((left.to_begin, left.to_continue), (arms + 1, 0));
+        assert_eq!(workspace.run_continuation(&continuation, &Cancel::default(), |_| {}).unwrap().missing, 0);
+        let (logs, evaluations) = workspace.known_samples.preparations();
+        assert_eq!((logs - before.0, evaluations - before.1), (1, 1), "{arms} arms");
+    }
+}
+
 #[test]
 fn a_search_that_is_planned_and_run_reads_its_request_once() {
     let (_dir, workspace) = place();
