@@ -12,8 +12,11 @@ mod resumable;
 pub(super) mod run_file;
 mod selection;
 mod settings_time;
+mod temporary_databases;
+#[cfg(test)]
+mod work_tests;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
@@ -30,6 +33,7 @@ use flows_of_batch::{FindFlow, FlowsOfBatch};
 use judge::{Judged, failed};
 use resumable::Resumables;
 use run_file::{RUN_FILE_END, Source};
+use temporary_databases::TemporaryDatabases;
 
 /// Which recorded runs to verify, and how.
 #[derive(Clone, Debug, Default, serde::Deserialize, specta::Type)]
@@ -143,12 +147,13 @@ impl Workspace {
         let jobs = if query.files.is_empty() {
             self.selected_requests(query, cancel)?
         } else {
-            query.files.iter().cloned().map(Job::File).collect()
+            distinct(&query.files).cloned().map(Job::File).collect()
         };
         let mut runs: Vec<Option<VerifiedRun>> = std::iter::repeat_with(|| None).take(jobs.len()).collect();
         let (mut done, mut bad) = (0, 0);
         let workers = query.jobs.map_or_else(cores, |jobs| jobs as usize);
         let of = jobs.len() as u32;
+        let databases = TemporaryDatabases::default();
         // Once a batch: it looks at all files of the folder, and two runs are held against the same code.
         let is_cancelled = || cancel.is_cancelled();
         let flows = FlowsOfBatch::new(|kind: &str| {
@@ -158,7 +163,7 @@ impl Workspace {
             &jobs,
             &Bounds { weight: &Job::weight, most_weight: MOST_BYTES_AT_ONCE, ..Bounds::workers(workers) },
             cancel,
-            |job| self.judge_job(job, &flows, cancel),
+            |job| self.judge_job(job, &databases, &flows, cancel),
             |number, judged: Option<Judged>| {
                 // One that was cancelled before its end has no verdict.
                 let Some(Judged { mut run, accepted, unacceptable, source }) = judged else { return };
@@ -187,10 +192,16 @@ impl Workspace {
     }
 
     /// Judges one run. What cannot be judged says why. `None` if it was cancelled before its verdict.
-    fn judge_job(&self, job: &Job, flows: &FlowsOfBatch<impl FindFlow>, cancel: &Cancel) -> Option<Judged> {
+    fn judge_job(
+        &self,
+        job: &Job,
+        databases: &TemporaryDatabases,
+        flows: &FlowsOfBatch<impl FindFlow>,
+        cancel: &Cancel,
+    ) -> Option<Judged> {
         Some(match job {
             Job::Known(run) => Judged::settled((**run).clone()),
-            Job::File(file) => return self.judge_file(file, |kind: &str| flows.find(kind), cancel),
+            Job::File(file) => return self.judge_file(file, databases, |kind: &str| flows.find(kind), cancel),
             Job::Request { id, flow, expected_at } => match flow {
                 Ok(flow) => return self.judge_request(id, flow, *expected_at, cancel),
                 Err(fault) => {
@@ -247,4 +258,10 @@ impl Workspace {
         let at = crate::effects::outside::now_ms();
         self.store.expect(request, at, body.as_ref()).map(drop).map_err(Fault::of_write)
     }
+}
+
+/// Files without those that are named twice, also by other paths: each is judged, and accepted, once.
+fn distinct(files: &[PathBuf]) -> impl Iterator<Item = &PathBuf> {
+    let mut seen = HashSet::new();
+    files.iter().filter(move |file| seen.insert(std::fs::canonicalize(file).unwrap_or_else(|_| (*file).clone())))
 }

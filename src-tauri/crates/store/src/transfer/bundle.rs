@@ -165,6 +165,12 @@ impl Store {
     pub fn import(&self, records: Vec<BundleRecord>) -> Result<(), ImportError> {
         import::import(self, records)
     }
+
+    /// Replaces everything in a database that was opened with [`Durability::Scratch`](crate::Durability::Scratch) by a
+    /// bundle: all of it, or nothing. Any other database is refused. No listener is called.
+    pub fn replace_all(&self, records: Vec<BundleRecord>) -> Result<(), ImportError> {
+        import::replace_all(self, records)
+    }
 }
 
 /// What people added to the requests, and to those of their sessions of which the bundle has all requests.

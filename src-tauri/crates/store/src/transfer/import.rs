@@ -13,6 +13,7 @@
 mod lists;
 mod lock;
 mod publish;
+mod replace;
 mod reserve;
 mod rows;
 mod spans;
@@ -27,6 +28,7 @@ use engine::scope::ScopeKey;
 
 use self::lock::ImportLock;
 pub(crate) use self::lock::abandoned_imports;
+pub(crate) use self::replace::replace_all;
 use self::rows::ensure_not_undone;
 pub(crate) use self::rows::is_queued;
 use self::staging::StagedBundle;

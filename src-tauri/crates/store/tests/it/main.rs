@@ -15,6 +15,7 @@ mod promises;
 mod queue;
 mod reads;
 mod record_cache;
+mod replacing;
 mod runs;
 mod search;
 mod spans;

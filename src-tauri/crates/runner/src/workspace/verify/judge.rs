@@ -5,16 +5,14 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::{OpenOptions, Workspace};
+use super::super::Workspace;
 use super::differing::{FirstPlace, field, first_place};
 use super::flows_of_batch::FindFlow;
 use super::run_file::{RunFile, Source};
 use super::selection::is_running;
+use super::temporary_databases::TemporaryDatabases;
 use crate::catalogue::LoadedFlow;
-use crate::catalogue::trust::Consent;
-use crate::core::config::Durability;
 use crate::core::fault::Fault;
-use crate::core::scratch::Scratch;
 use crate::run::batch::Cancel;
 use crate::run::replay::comparison::{Difference, Expectation, Unacceptable};
 use crate::run::replay::{ReplayInput, ReplayedCode, Watch, replay};
@@ -124,13 +122,19 @@ impl Workspace {
     }
 
     /// Replays the run in a file, in a temporary database. `None` if it was cancelled, also while reading the file.
-    pub(super) fn judge_file(&self, file: &Path, find: impl FindFlow, cancel: &Cancel) -> Option<Judged> {
+    pub(super) fn judge_file(
+        &self,
+        file: &Path,
+        databases: &TemporaryDatabases,
+        find: impl FindFlow,
+        cancel: &Cancel,
+    ) -> Option<Judged> {
         let mut judged = match RunFile::read(file, &self.config.limits, cancel) {
             Ok(None) => return None,
             Ok(Some(read)) => {
                 let (flow, action) = (Some(read.label.flow.clone()), Some(read.label.action.clone()));
                 let request_id = Some(read.label.request.clone());
-                let judged = match self.compared_file(read, find, cancel) {
+                let judged = match self.compared_file(read, databases, find, cancel) {
                     Ok(judged) => judged?,
                     Err(fault) => Judged::settled(failed(&fault)),
                 };
@@ -143,34 +147,29 @@ impl Workspace {
         Some(judged)
     }
 
-    fn compared_file(&self, read: RunFile, find: impl FindFlow, cancel: &Cancel) -> Result<Option<Judged>, Fault> {
+    fn compared_file(
+        &self,
+        read: RunFile,
+        databases: &TemporaryDatabases,
+        find: impl FindFlow,
+        cancel: &Cancel,
+    ) -> Result<Option<Judged>, Fault> {
         let RunFile { label, pieces, expectation, lines, source } = read;
         let flow = match find(&label.flow) {
             // Cancelled before the flow was loaded.
             Err(_) if cancel.is_cancelled() => return Ok(None),
             found => found?,
         };
-        let folder = Scratch::new().map_err(Fault::internal)?;
-        let apart = self.apart(folder.path())?;
-        // Moves the events from memory to the database.
-        apart.take_in(pieces, &lines, &source)?;
-        drop(lines);
-        if cancel.is_cancelled() {
-            return Ok(None);
-        }
-        let judged = apart.compared(&label.request, &flow, expectation, cancel)?;
+        let judged = databases.with(self, |apart| {
+            // Moves the events from memory to the database.
+            apart.take_in(pieces, &lines, &source)?;
+            drop(lines);
+            if cancel.is_cancelled() {
+                return Ok(None);
+            }
+            apart.compared(&label.request, &flow, expectation, cancel)
+        })?;
         Ok(judged.map(|judged| Judged { source: Some(source), ..judged }))
-    }
-
-    /// This workspace with its own database in a folder.
-    fn apart(&self, folder: &Path) -> Result<Arc<Workspace>, Fault> {
-        Workspace::open(OpenOptions {
-            dir: self.dir.clone(),
-            data: Some(folder.join("run.db").into()),
-            durability: Some(Durability::Scratch),
-            consent: Consent::Given,
-            ..OpenOptions::default()
-        })
     }
 }
 

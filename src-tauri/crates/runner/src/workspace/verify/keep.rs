@@ -110,10 +110,10 @@ impl Workspace {
         replayed().map_or(true, |replayed| replayed.saw_earlier_requests)
     }
 
-    /// Takes the pieces of a file into a database that has nothing else.
+    /// Replaces everything in a temporary database by the pieces of a file.
     pub(super) fn take_in(&self, pieces: Vec<BundleRecord>, lines: &Lines, source: &Source) -> Result<(), Fault> {
         let shown = source.file.display();
-        self.store.import(pieces).map_err(|error| match error {
+        self.store.replace_all(pieces).map_err(|error| match error {
             ImportError::Store(error) => Fault::of_write(error),
             ImportError::Unfit(unfit) => {
                 let line = lines.of(&unfit).map(|line| format!(", line {line}")).unwrap_or_default();

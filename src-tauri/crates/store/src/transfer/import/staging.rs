@@ -73,7 +73,8 @@ impl StagedBundle {
         migrate::create_tables(&connection)?;
         connection.execute_batch("BEGIN")?;
         let mut cache = WriterCache::default();
-        write(&connection, &mut cache, origin_records)?;
+        // The origins are here already.
+        write(&connection, &mut cache, origin_records, |_| {})?;
         let number = |sql: &str| connection.query_row(sql, (), |row| row.get::<_, i64>(0));
         let origin_end = OriginEnd {
             event: number("SELECT coalesce(max(id), 0) FROM event")?,
@@ -81,18 +82,9 @@ impl StagedBundle {
             session: number("SELECT coalesce(max(n), 0) FROM session")?,
         };
         let before = totals_without_payloads(&connection)?;
-        let (annotations, bundle) =
-            bundle.into_iter().partition(|record| matches!(record, BundleRecord::Annotation { .. }));
-        let committed = write(&connection, &mut cache, bundle)?;
-        annotate(&connection, &origin_end, annotations)?;
-        rebased_values::add_missing(&connection, origin_end.event)?;
+        let mut committed = Vec::new();
+        write_bundle(&connection, &mut cache, &origin_end, bundle, |batch| committed.push(batch))?;
         let (after, last) = (totals_without_payloads(&connection)?, number("SELECT coalesce(max(id), 0) FROM event")?);
-        // References between events can be checked only when all events are written.
-        if let Some(problem) = check::first_problem(&connection) {
-            let place = problem.request.as_ref().map(|request| format!("request \"{request}\": ")).unwrap_or_default();
-            let event = problem.request.map(Arc::from).zip(problem.seq);
-            return Err(ImportError::Unfit(Unfit { what: format!("{place}{}", problem.what), event, record: None }));
-        }
         connection.execute_batch("COMMIT")?;
         let totals = Sums {
             events: after.events - before.events,
@@ -102,6 +94,32 @@ impl StagedBundle {
         };
         Ok(StagedBundle { connection, origin_end, totals, last, committed })
     }
+}
+
+/// Writes a bundle, after the rows of its origins, and refuses an inconsistent one. `committed` gets what was written,
+/// a batch at a time.
+fn write_bundle(
+    connection: &Connection,
+    cache: &mut WriterCache,
+    origin_end: &OriginEnd,
+    bundle: Vec<BundleRecord>,
+    committed: impl FnMut(Committed),
+) -> Result<(), ImportError> {
+    let (annotations, bundle) =
+        bundle.into_iter().partition(|record| matches!(record, BundleRecord::Annotation { .. }));
+    write(connection, cache, bundle, committed)?;
+    annotate(connection, origin_end, annotations)?;
+    rebased_values::add_missing(connection, origin_end.event)?;
+    // References between events can be checked only when all events are written.
+    let Some(problem) = check::first_problem(connection) else { return Ok(()) };
+    let place = problem.request.as_ref().map(|request| format!("request \"{request}\": ")).unwrap_or_default();
+    let event = problem.request.map(Arc::from).zip(problem.seq);
+    Err(ImportError::Unfit(Unfit { what: format!("{place}{}", problem.what), event, record: None }))
+}
+
+/// Writes a bundle to a database without rows, and refuses an inconsistent one.
+pub(super) fn write_alone(connection: &Connection, bundle: Vec<BundleRecord>) -> Result<(), ImportError> {
+    write_bundle(connection, &mut WriterCache::default(), &OriginEnd::default(), bundle, |_| {})
 }
 
 /// The totals without the bytes in `payload`, which are counted when they are copied.
@@ -116,8 +134,8 @@ fn write(
     connection: &Connection,
     cache: &mut WriterCache,
     records: Vec<BundleRecord>,
-) -> Result<Vec<Committed>, ImportError> {
-    let mut committed = Vec::new();
+    mut committed: impl FnMut(Committed),
+) -> Result<(), ImportError> {
     // Owners count as dead, so that no claim or lease of them refuses an event.
     let owners = Owners::new(|_| Liveness::Dead);
     let mut transaction = TransactionRows::new(connection, cache, &owners)?;
@@ -140,11 +158,11 @@ fn write(
             return Err(unfit(refused, format!("{} are at other versions", names.join(", "))));
         }
         let events: Arc<[Event]> = batch.drafts.into_iter().map(|draft| draft.event).collect();
-        committed.push(Committed { request: batch.request, events });
+        committed(Committed { request: batch.request, events });
     }
     transaction.finish()?;
     filter_block::index_all_tails(connection)?;
-    Ok(committed)
+    Ok(())
 }
 
 /// Adds the annotations of the bundle's requests and sessions, whose rows come after those of the origins.
