@@ -22,6 +22,7 @@ mod parts;
 mod pointer;
 mod question;
 mod record;
+mod resource_writes;
 mod seen;
 mod sentence;
 mod spot;

@@ -97,26 +97,28 @@ impl Workspace {
             let again = self.recalled(request)?;
             writes.retain(|write| !again.contains(&write.event.seq));
         }
-        let row = |write: store::Write| {
-            let EventKind::StateChanged { operation, .. } = &write.event.kind else { return None };
-            Some(WriteRow {
-                seq: write.event.seq,
-                committed: write.committed,
-                by: write.event.path.as_ref().map(ToString::to_string),
-                instance: None,
-                operation: operation.name().to_owned(),
-                old: write.old.map(Json),
-                new: write.new.map(Json),
-                at: write.event.at,
-            })
-        };
-        before.extend(writes.into_iter().filter_map(row));
+        before.extend(writes.into_iter().filter_map(write_row));
         Ok(before)
     }
 }
 
+/// A write as people see it.
+pub(super) fn write_row(write: store::Write) -> Option<WriteRow> {
+    let EventKind::StateChanged { operation, .. } = &write.event.kind else { return None };
+    Some(WriteRow {
+        seq: write.event.seq,
+        committed: write.committed,
+        by: write.event.path.as_ref().map(ToString::to_string),
+        instance: None,
+        operation: operation.name().to_owned(),
+        old: write.old.map(Json),
+        new: write.new.map(Json),
+        at: write.event.at,
+    })
+}
+
 /// How many other requests are searched for an earlier write.
-const MAX_WRITERS: u32 = 200;
+pub(super) const MAX_WRITERS: u32 = 200;
 
 impl Workspace {
     /// The newest write of another request to a path, as of an event of this one: the origin of a value that this

@@ -17,8 +17,9 @@ use super::record::{
     NO_EXECUTION, Part, Record, Stored, base_of, own_value, places, refers_to, scope_name, whole_value,
 };
 use crate::core::fault::Fault;
-use crate::views::{Json, RequestRow, WhyPlace};
-use crate::workspace::{At, Workspace};
+use crate::views::{RequestRow, WhyPlace};
+use crate::workspace::Workspace;
+use crate::workspace::records::shown;
 
 /// The log of a request with more events is read again for each question: it would take much memory.
 const MAX_KEPT_EVENTS: u64 = 50_000;
@@ -97,13 +98,12 @@ impl Workspace {
                 known.insert(scope, version);
                 let record = self.record_at(scope, request, event.seq)?;
                 // Another request may have written once more before the event was recorded.
-                if !scope.kind.is_durable() || record.version != version || record.state.is_empty() {
+                if !scope.kind.is_durable() || record.version != version {
                     continue;
                 }
-                let (scope, has_history) = (scope_name(scope), scope.kind != ScopeKind::Resource);
-                let value = record.state.to_json();
-                if found.iter().rfind(|one| one.scope == scope).is_none_or(|one| one.value != value) {
-                    found.push(Stored { event: at, scope, has_history, value });
+                let Some(stored) = stored(at, scope, record) else { continue };
+                if found.iter().rfind(|one| one.scope == stored.scope).is_none_or(|one| one.value != stored.value) {
+                    found.push(stored);
                 }
                 if found.len() >= MAX_STATES {
                     return Ok(found);
@@ -115,27 +115,20 @@ impl Workspace {
 
     /// The durable records as of an event.
     pub(super) fn states_at(&self, request: &str, seq: Seq) -> Result<Vec<Stored>, Fault> {
-        let view = self.state_at(request, Some(&At::Seq(seq)))?;
-        let scopes = [("session", view.session), ("user", view.user), ("project", view.project)];
-        let is_written = |value: &Value| value.as_object().is_none_or(|fields| !fields.is_empty());
-        let named = scopes.into_iter().filter_map(|(name, value)| {
-            let Json(value) = value?;
-            Some(Stored { event: 0, scope: name.to_owned(), has_history: true, value })
-        });
-        let resources = view.resources.into_iter().map(|(scope, Json(value))| Stored {
-            event: 0,
-            scope,
-            has_history: false,
-            value,
-        });
-        let contents = view.contents.into_iter().map(|(scope, text)| Stored {
-            event: 0,
-            scope,
-            has_history: false,
-            value: serde_json::json!({ "$content": text }),
-        });
-        Ok(named.chain(resources).chain(contents).filter(|stored| is_written(&stored.value)).collect())
+        let mut found = Vec::new();
+        for scope in self.scopes_of(request)?.iter().filter(|scope| scope.kind.is_durable()) {
+            found.extend(stored(0, scope, self.record_at(scope, request, seq)?));
+        }
+        Ok(found)
     }
+}
+
+/// What a request found in a record; `None` if that is nothing.
+fn stored(event: u32, scope: &ScopeKey, record: engine::log::Record) -> Option<Stored> {
+    let is_empty = record.state.is_empty();
+    let value = shown(scope, record).filter(|_| !is_empty)?;
+    let resource = (scope.kind == ScopeKind::Resource).then(|| scope.clone());
+    Some(Stored { event, scope: scope_name(scope), resource, value })
 }
 
 impl RequestLog {
@@ -323,13 +316,13 @@ impl RequestLog {
     pub(super) fn scope_of(&self, record: &Record) -> Option<(String, String, bool)> {
         if let Part::Stored(number) = record.part {
             let stored = &self.stored[number as usize];
-            return Some((stored.scope.clone(), String::new(), stored.has_history));
+            return Some((stored.scope.clone(), String::new(), stored.resource.is_none()));
         }
         let kind = &self.event(record).kind;
         let (EventKind::StateChanged { scope, .. } | EventKind::StateInitialized { scope, .. }) = kind else {
             return None;
         };
-        let has_history = scope.kind != engine::scope::ScopeKind::Resource;
+        let has_history = scope.kind != ScopeKind::Resource;
         Some((scope_name(scope), base_of(kind), has_history))
     }
 }

@@ -52,8 +52,8 @@ pub(super) struct Stored {
     pub(super) event: u32,
     /// `session`, or `session/notes` of a resource.
     pub(super) scope: String,
-    /// Whether it has a history by this name.
-    pub(super) has_history: bool,
+    /// The record of a resource, which has no history by its name.
+    pub(super) resource: Option<ScopeKey>,
     pub(super) value: Value,
 }
 

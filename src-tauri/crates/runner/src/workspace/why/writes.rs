@@ -4,12 +4,14 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use engine::event::{EventKind, ForkedFrom, Seq};
+use engine::scope::ScopeKind;
 use engine::views::fork_edits::{ForkEdit, holds_from};
 use serde_json::Value;
 
 use super::log::RequestLog;
 use super::pointer;
-use super::record::Record;
+use super::record::{Part, Record};
+use super::resource_writes::ResourcePlace;
 use super::spot::{Spot, StateSpot, address, name_in};
 use super::walk::{Walk, edge, small};
 use crate::core::fault::Fault;
@@ -32,7 +34,7 @@ impl Walk<'_> {
             ..edge(WhyKind::Written, depth, spot.view())
         };
         // What is at the end of a list had nothing before.
-        if scope.kind != engine::scope::ScopeKind::Resource && !place.split('/').any(|segment| segment == "-") {
+        if scope.kind != ScopeKind::Resource && !place.split('/').any(|segment| segment == "-") {
             let writes = self.workspace.writes_to(&log.row.id, &address(scope, &place), "")?;
             if let Some(write) = writes.into_iter().find(|write| write.seq == record.seq) {
                 written.old = small(write.old.as_ref().map(|old| &old.0));
@@ -47,9 +49,15 @@ impl Walk<'_> {
         let record = spot.record();
         let log = spot.log.clone();
         let value = spot.value();
-        let (Some((scope, _, true)), Some(value)) = (log.scope_of(&record), value) else {
+        let (Some((scope, ..)), Some(value)) = (log.scope_of(&record), value) else {
             return self.stored(spot.view(), depth);
         };
+        if let Part::Stored(number) = record.part
+            && let Some(resource) = &log.stored[number as usize].resource
+        {
+            let at = ResourcePlace { resource, name: &scope, pointer: &spot.pointer };
+            return self.found_in_resource(spot.view(), (&log.row.id, record.seq), &at, &value, depth);
+        }
         let at = Place { address: &name_in(&scope, &spot.pointer), scope: &scope, pointer: &spot.pointer };
         if let Some(write) = self.own_write(&log, &at, record.seq, &value)? {
             return self.written(spot.view(), &log, (&spot.pointer, write, None), depth);
@@ -81,8 +89,12 @@ impl Walk<'_> {
         };
         let had = had.as_ref().map(|stored| &stored.value);
         if had.and_then(|had| pointer::find(had, &spot.pointer).ok()) == Some(&value) {
-            if scope.contains('/') {
-                return self.stored(view, depth);
+            if let EventKind::StateInitialized { scope: resource, .. } = &event.kind
+                && resource.kind == ScopeKind::Resource
+            {
+                let resource = &self.workspace.counterpart(resource, &log.row.id, &from.request_id)?;
+                let at = ResourcePlace { resource, name: &scope, pointer: &spot.pointer };
+                return self.found_in_resource(view, (&from.request_id, from.seq), &at, &value, depth);
             }
             let at = Place { address: &name_in(&scope, &spot.pointer), scope: &scope, pointer: &spot.pointer };
             let other = self.log(&from.request_id)?;
@@ -181,7 +193,7 @@ impl Walk<'_> {
     }
 
     /// Adds that a value was there, and no more is known.
-    fn stored(&mut self, view: WhySpot, depth: u32) -> Result<(), Fault> {
+    pub(super) fn stored(&mut self, view: WhySpot, depth: u32) -> Result<(), Fault> {
         self.push(WhyEdge { operation: Some("stored".to_owned()), ..edge(WhyKind::Written, depth, view) });
         Ok(())
     }
@@ -216,7 +228,7 @@ impl Walk<'_> {
     }
 
     /// Adds a write of a log to a place, and explains what was written.
-    fn written(
+    pub(super) fn written(
         &mut self,
         view: WhySpot,
         log: &Arc<RequestLog>,
@@ -250,12 +262,12 @@ struct Place<'p> {
 }
 
 /// Whether a place had this value after a block's write. A fork's edit is explained as one.
-fn has_left(write: &WriteRow, value: &Value) -> bool {
+pub(super) fn has_left(write: &WriteRow, value: &Value) -> bool {
     !write.is_edit() && write.new.as_ref().is_some_and(|new| new.0 == *value)
 }
 
 /// The newest first state of a record up to an event, if a place in it still has the value from there.
-fn first_of(log: &Arc<RequestLog>, scope: &str, seq: Seq, place: &str, value: &Value) -> Option<Spot> {
+pub(super) fn first_of(log: &Arc<RequestLog>, scope: &str, seq: Seq, place: &str, value: &Value) -> Option<Spot> {
     let is_first = |record: &Record| {
         record.seq <= seq
             && matches!(log.event(record).kind, EventKind::StateInitialized { .. })
