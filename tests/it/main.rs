@@ -195,6 +195,7 @@ mod why;
 mod why_causes;
 mod why_near;
 mod why_origins;
+mod why_resources;
 mod why_short;
 mod window;
 mod window_acts;
