@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use runner::{Notice, OpenOptions, Workspace};
+use runner::{Fault, Notice, OpenOptions, Subject, TagChanges, Workspace};
 use tests::bench::Place;
 
 const FLOW: &str = r#"
@@ -87,4 +87,41 @@ fn a_request_of_another_process_is_followed_to_its_end() {
     assert_eq!(going.ended().code, Some(0));
     let all = place.get("events r").as_array().map_or(0, Vec::len);
     assert_eq!(seen.len(), all);
+}
+
+/// On Unix a file that was removed can still be written by whoever has it open; what is written is lost with it.
+#[test]
+fn nothing_is_written_to_a_database_that_was_removed() {
+    let place = Place::with_flow(FLOW);
+    place.get("run main quick --user ada --session s --request r");
+    let (workspace, notices) = watched(&place);
+    let until_removed = || {
+        while !matches!(notices.recv_timeout(Duration::from_secs(20)).expect("somebody tells"), Notice::Removed { .. }) {
+        }
+    };
+    let row = || workspace.row().expect("it is read").unwritable;
+    let tag = |tag: &str| {
+        let changes = TagChanges { tags: vec![(true, tag.to_owned())], ..TagChanges::default() };
+        workspace.tag(Subject::Request, "r", &changes)
+    };
+    let title = TagChanges { title: Some("Title".to_owned()), ..TagChanges::default() };
+    assert_eq!(tag("before").expect("it is written").tags, ["before"]);
+    assert_eq!(row(), None);
+    let away = place.dir().join("away.db");
+    std::fs::rename(place.database(), &away).expect("the place is writable");
+    until_removed();
+    let why = row().expect("it says why");
+    assert!(why.contains("flowglass.db was removed or replaced") && why.contains("put the file back"), "{why}");
+    for refused in [
+        tag("lost").map(drop),
+        workspace.tag(Subject::Session, "s", &title).map(drop),
+        workspace.delete_session("s").map(drop),
+    ] {
+        let Err(Fault::Storage { message }) = refused else { panic!("{refused:?}") };
+        assert_eq!(message, why);
+    }
+    std::fs::rename(&away, place.database()).expect("the place is writable");
+    until_removed();
+    assert_eq!(row(), None);
+    assert_eq!(tag("after").expect("it is written").tags, ["after", "before"]);
 }

@@ -2087,6 +2087,10 @@ workspace: string } |
 { kind: "outdated"; 
 /**  The database. */
 workspace: string } | 
+/**  A file of the database was removed or replaced, so that nothing is written any more; or it was put back. */
+{ kind: "removed"; 
+/**  The database. */
+workspace: string } | 
 /**  Another process keeps the database locked, and whoever wants to write waits for it. */
 { kind: "busy"; 
 /**  The database. */
@@ -3964,7 +3968,7 @@ export type Workspace = {
 	isTrusted: boolean,
 	/**  What the folder's settings let flows reach: hosts they may fetch from, and addresses of models. */
 	hosts: string[],
-	/**  Why the database is only read, where it is. */
+	/**  Why the database is only read, where it is: it was opened so, or its file was removed since. */
 	unwritable: string | null,
 };
 

@@ -37,6 +37,15 @@ test('a request that the database takes no more of is told once, with what to do
   expect(app.faults.notes[0]?.words.advice).toContain('Make room');
 });
 
+test('a database whose file was removed is only read, which the workspace says as soon as the host does', async () => {
+  const host = await open('');
+  await vi.waitFor(() => expect(app.workspace.info.answer?.unwritable).toBeNull());
+  const info = await host.workspace();
+  host.workspace = async () => info && { ...info, unwritable: 'flowglass.db was removed or replaced' };
+  tell({ kind: 'removed', workspace: '.flowglass/flowglass.db' });
+  await vi.waitFor(() => expect(app.workspace.info.answer?.unwritable).toContain('was removed'));
+});
+
 test('a flow that was saved is read again, and not one of another folder', async () => {
   const host = await open('');
   await vi.waitFor(() => expect(app.workspace.flows.answer).toHaveLength(4));

@@ -8,6 +8,7 @@ const BUSY = { title: 'Waiting', advice: 'Nothing is lost: whatever runs goes on
 
 export function heed(app: AppModel, notice: Notice): void {
   if (notice.kind === 'outdated') return void reopenFolder(app);
+  if (notice.kind === 'removed') return app.workspace.info.ask(null, true);
   if (notice.kind === 'flows') {
     app.workspace.reloadFlows();
     return app.verification.changed();

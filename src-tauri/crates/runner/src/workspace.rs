@@ -302,7 +302,7 @@ impl Workspace {
             projects: self.store.projects().map_err(Fault::internal)?,
             is_trusted: self.is_trusted(),
             hosts: self.config.hosts(),
-            unwritable: self.unwritable.as_ref().filter(|_| self.trusted).map(Fault::to_string),
+            unwritable: self.why_only_read(),
         })
     }
 

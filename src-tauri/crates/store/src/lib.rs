@@ -291,6 +291,7 @@ impl Store {
 
     /// Connections for long work in short transactions.
     fn sliced_work(&self) -> Result<SlicedWork, Error> {
+        self.check_files()?;
         Ok(SlicedWork::new(&self.place, self.writer.handle(), Arc::default())?)
     }
 
@@ -298,23 +299,17 @@ impl Store {
     /// was opened: what is read here may not be what lies there now. `None` with [`Access::ReadOnly`], where
     /// [`is_outdated`](Self::is_outdated) tells. Costs three calls of the system.
     pub fn removed_file(&self) -> Option<PathBuf> {
-        match self.files.as_ref()?.replaced()? {
-            Replaced::Database(file) | Replaced::Log(file) => Some(file),
-        }
+        self.files.as_ref()?.replaced().map(Replaced::into_path)
+    }
+
+    /// An error if [`removed_file`](Self::removed_file) has one: a new connection would open another file.
+    pub fn check_files(&self) -> Result<(), Error> {
+        self.files.as_ref().map_or(Ok(()), OpenFiles::check)
     }
 
     fn reader(&self) -> Result<Connection, Error> {
-        match lock(&self.readers).pop() {
-            Some(idle) => Ok(idle),
-            None => {
-                // SQLite would make a new log in place of one that was removed.
-                match self.files.as_ref().and_then(OpenFiles::replaced) {
-                    Some(Replaced::Log(file)) => return Err(Error::LogGone(file)),
-                    Some(Replaced::Database(_)) | None => {}
-                }
-                Ok(open::reader(&self.place, self.access)?)
-            }
-        }
+        let idle = lock(&self.readers).pop();
+        idle.map_or_else(|| self.check_files().and_then(|()| Ok(open::reader(&self.place, self.access)?)), Ok)
     }
 
     fn return_reader(&self, connection: Connection) {
@@ -351,7 +346,7 @@ impl Log for Store {
         let (answer, receiver) = oneshot::channel();
         let (request, scopes) = (request.to_owned(), scopes.to_vec());
         self.writer.run_later(move |connection| {
-            let taken = writer_queue::take(connection, &request, &scopes, at);
+            let taken = connection.and_then(|connection| writer_queue::take(connection, &request, &scopes, at));
             // Sending fails if the request was cancelled and dropped the receiver.
             let _ = answer.send(taken.map_err(AppendError::from));
         });
@@ -365,7 +360,9 @@ impl Log for Store {
     fn leave_ticket(&self, request: &str) {
         let request = request.to_owned();
         // If this fails, the ticket is ignored once it is older than `TICKET_MS`.
-        self.writer.run_later(move |connection| drop(writer_queue::leave_by_id(connection, &request)));
+        self.writer.run_later(move |connection| {
+            drop(connection.and_then(|connection| writer_queue::leave_by_id(connection, &request)));
+        });
     }
 
     fn may_leave_queue(&self, request: &str) -> Result<bool, AppendError> {

@@ -26,6 +26,11 @@ pub enum Notice {
         /// The database.
         workspace: Arc<str>,
     },
+    /// A file of the database was removed or replaced, so that nothing is written any more; or it was put back.
+    Removed {
+        /// The database.
+        workspace: Arc<str>,
+    },
     /// Another process keeps the database locked, and whoever wants to write waits for it.
     Busy {
         /// The database.

@@ -23,6 +23,6 @@ pub struct WorkspaceRow {
     pub is_trusted: bool,
     /// What the folder's settings let flows reach: hosts they may fetch from, and addresses of models.
     pub hosts: Vec<String>,
-    /// Why the database is only read, where it is.
+    /// Why the database is only read, where it is: it was opened so, or its file was removed since.
     pub unwritable: Option<String>,
 }

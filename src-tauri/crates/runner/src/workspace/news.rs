@@ -125,13 +125,15 @@ struct Others {
     running: HashMap<String, String>,
     /// Whether something was written that was not read yet.
     has_news: bool,
+    /// Whether a file of the database was missing at the last look.
+    is_removed: bool,
 }
 
 impl Others {
     fn of(workspace: &Workspace) -> Result<Others, Fault> {
         workspace.store.changed_elsewhere().map_err(Fault::internal)?;
         let newest = workspace.store.newest_event().map_err(Fault::internal)?;
-        let mut others = Others { newest, running: HashMap::new(), has_news: false };
+        let mut others = Others { newest, running: HashMap::new(), has_news: false, is_removed: false };
         // Every request that has not ended.
         let query = RequestQuery {
             status: Some(RequestStatus::Interrupted),
@@ -148,6 +150,10 @@ impl Others {
         if workspace.is_outdated() {
             workspace.notices.tell(&Notice::Outdated { workspace: workspace.name.clone() });
             return Ok(());
+        }
+        let was_removed = std::mem::replace(&mut self.is_removed, workspace.removed_database().is_some());
+        if self.is_removed != was_removed {
+            workspace.notices.tell(&Notice::Removed { workspace: workspace.name.clone() });
         }
         self.has_news |= workspace.store.changed_elsewhere().map_err(Fault::internal)?;
         if self.has_news {

@@ -66,9 +66,16 @@ impl Workspace {
         self.store.removed_file()
     }
 
-    /// Refuses what would be written where nothing can be.
+    /// Refuses what would be written where nothing can be, or where it would be lost with a file that was removed.
     pub(super) fn check_writable(&self) -> Result<(), Fault> {
-        self.unwritable.clone().map_or(Ok(()), Err)
+        self.unwritable.clone().map_or(Ok(()), Err)?;
+        self.store.check_files().map_err(Fault::of_write)
+    }
+
+    /// Why nothing can be written now, as the window shows it. A folder that nobody trusts yet has a notice of its own.
+    pub(super) fn why_only_read(&self) -> Option<String> {
+        let opened = self.unwritable.as_ref().filter(|_| self.trusted).map(Fault::to_string);
+        opened.or_else(|| self.store.check_files().err().map(|removed| removed.to_string()))
     }
 }
 

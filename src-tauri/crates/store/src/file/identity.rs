@@ -7,6 +7,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::file::open::{real, sibling};
+use crate::row::error::Error;
 
 /// The identities of the database, its log and the log's index when the database was opened.
 #[derive(Clone, Debug)]
@@ -25,6 +26,15 @@ impl OpenFiles {
         OpenFiles { identities: SUFFIXES.map(|suffix| Identity::of(&sibling(&path, suffix))), path }
     }
 
+    /// An error if one of them was removed or replaced.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        match self.replaced() {
+            Some(Replaced::Database(file)) => Err(Error::Gone(file)),
+            Some(Replaced::Log(file)) => Err(Error::LogGone(file)),
+            None => Ok(()),
+        }
+    }
+
     /// Returns the first file that was removed or replaced.
     pub(crate) fn replaced(&self) -> Option<Replaced> {
         let files = SUFFIXES.iter().zip(&self.identities);
@@ -40,6 +50,15 @@ pub(crate) enum Replaced {
     Database(PathBuf),
     /// Its log, or the index of the log.
     Log(PathBuf),
+}
+
+impl Replaced {
+    /// Its path.
+    pub(crate) fn into_path(self) -> PathBuf {
+        match self {
+            Replaced::Database(file) | Replaced::Log(file) => file,
+        }
+    }
 }
 
 /// The device and inode of a file; none if it cannot be read, or not on Unix.

@@ -188,15 +188,15 @@ pub enum Error {
     Open(#[from] OpenError),
     /// The file was removed or replaced since it was opened.
     #[error(
-        "{} was removed or replaced while it was in use; nothing after the last stored step was kept. \
-         Put the file back, or start again with a new one",
+        "{} was removed or replaced while it was in use, and nothing is stored since: put the file back, or start \
+         Flowglass again to begin a new one",
         .0.display()
     )]
     Gone(PathBuf),
     /// The log, or its index, was removed or replaced since the database was opened.
     #[error(
-        "{} was removed or replaced while it was in use; nothing after the last stored step was kept. \
-         End every Flowglass that uses the database, then start again: what was stored is in the database",
+        "{} was removed or replaced while it was in use, and nothing is stored since: end every Flowglass that uses the \
+         database, then start again; what was stored before is in the database",
         .0.display()
     )]
     LogGone(PathBuf),
@@ -209,10 +209,13 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the disk is full or failed, or the file may not be written any more.
+    /// Whether the disk is full or failed, or the file may not be written any more, or was removed.
     pub fn is_of_disk(&self) -> bool {
-        let Error::Sql(error) = self else { return false };
-        error.is_disk_full() || error.is_disk_failure() || error.is_read_only()
+        match self {
+            Error::Sql(error) => error.is_disk_full() || error.is_disk_failure() || error.is_read_only(),
+            Error::Gone(_) | Error::LogGone(_) => true,
+            _ => false,
+        }
     }
 
     /// Whether another connection holds a lock.

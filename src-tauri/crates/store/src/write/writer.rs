@@ -339,8 +339,9 @@ impl Writer {
         receiver.recv().map_err(|_| Error::Closed)
     }
 
-    /// Queues work for the writing connection, to be run between two transactions.
-    pub(crate) fn run_later(&self, run: impl FnOnce(&Connection) + Send + 'static) {
+    /// Queues work for the writing connection, to be run between two transactions. It gets an error if a file of the
+    /// database was removed or replaced.
+    pub(crate) fn run_later(&self, run: impl FnOnce(Result<&Connection, Error>) + Send + 'static) {
         self.queue.push(Message::Run(Box::new(run)));
     }
 

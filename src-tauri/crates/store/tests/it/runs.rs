@@ -440,3 +440,17 @@ fn what_is_spent_is_stored_apart_from_the_experiment() {
     assert_eq!(bed.spending("many").unwrap(), Some(json!({ "calls": 10 })));
     assert_eq!(bed.change_spending("nothing", |_| json!(1)).unwrap(), None);
 }
+
+/// What is written beside the log is lost with the file as the log is, so it is refused as well.
+#[cfg(unix)]
+#[test]
+fn an_annotation_is_refused_if_the_file_was_removed() {
+    let bed = bed();
+    Request::begin(&bed.store, "a");
+    let Some(file) = bed.place().file() else { return };
+    std::fs::remove_file(file).unwrap();
+    let added = vec![add(AnnotationKind::TagAdded, "x")];
+    let refused = bed.annotate(Subject::Request, "a", added).unwrap_err();
+    assert!(matches!(&refused, store::Error::Gone(gone) if gone.ends_with(file.file_name().unwrap())), "{refused}");
+    assert!(refused.is_of_disk());
+}

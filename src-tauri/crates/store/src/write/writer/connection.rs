@@ -12,7 +12,7 @@ use std::time::Duration;
 use engine::log::{AppendError, Lease};
 
 use super::ReadVersion;
-use super::inbox::Message;
+use super::inbox::{Message, Work};
 use super::wal_checkpoint::WalSize;
 use crate::Listeners;
 use crate::file::identity::{OpenFiles, Replaced};
@@ -188,7 +188,7 @@ impl WritingConnection {
 
     /// Stores filters in a transaction of their own. Does not wait for another process that writes.
     fn store_filters(&mut self, blocks: &[FilterBlock]) -> Result<(), Error> {
-        if blocks.is_empty() || !self.begin_if_free() {
+        if blocks.is_empty() || self.files.replaced().is_some() || !self.begin_if_free() {
             return Ok(());
         }
         let stored = filter_block::insert_all(&self.connection, blocks).and_then(|()| Ok(self.connection.commit()?));
@@ -200,15 +200,19 @@ impl WritingConnection {
     }
 
     /// Runs work that begins its own transactions. Waits for the write lock first, so that its transactions begin
-    /// immediately unless another process takes the lock in between.
-    fn run(&self, run: Box<dyn FnOnce(&Connection) + Send>) {
+    /// immediately unless another process takes the lock in between. What would be written to a file that was removed or
+    /// replaced is refused.
+    fn run(&self, run: Work) {
         if self.waiting.begin(&self.connection).is_ok() {
             // The transaction was empty.
             let _ = self.connection.roll_back();
         }
+        if let Some(replaced) = self.files.replaced() {
+            return run(Err(self.refuse_to_commit(replaced)));
+        }
         // If setting it fails, the usual busy timeout applies.
         let _ = self.connection.busy_timeout(MAX_RUN_WAIT);
-        run(&self.connection);
+        run(Ok(&self.connection));
         let _ = self.connection.busy_timeout(BUSY_TIMEOUT);
     }
 

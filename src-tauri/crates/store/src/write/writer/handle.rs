@@ -4,12 +4,9 @@ use std::sync::Arc;
 use std::sync::mpsc::channel;
 
 use super::CommitQueue;
-use super::inbox::Message;
+use super::inbox::{Message, Work};
 use crate::row::error::Error;
 use crate::sql::Connection;
-
-/// Work on the writing connection.
-type Work = Box<dyn FnOnce(&Connection) + Send>;
 
 /// Runs work on the writing connection; see [`Writer::handle`](super::Writer::handle).
 #[derive(Clone)]
@@ -22,7 +19,8 @@ impl WriterHandle {
     }
 
     /// Runs work on the writing connection, between two transactions, and blocks until it is done.
-    /// [`Error::Closed`] after the writer was dropped.
+    /// [`Error::Closed`] after the writer was dropped; [`Error::Gone`] or [`Error::LogGone`], and nothing runs, if a file
+    /// of the database was removed or replaced.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
@@ -45,7 +43,8 @@ impl WriterHandle {
     ) -> Result<T, Error> {
         let (answer, receiver) = channel();
         // Sending cannot fail: this thread holds the receiver.
-        self.0.push_unless_closed(message(Box::new(move |connection| drop(answer.send(run(connection))))))?;
+        let work = move |connection: Result<&Connection, Error>| drop(answer.send(connection.and_then(run)));
+        self.0.push_unless_closed(message(Box::new(work)))?;
         receiver.recv().map_err(|_| Error::Closed)?
     }
 }

@@ -21,6 +21,9 @@ pub(super) const MAX_BATCH_BYTES: usize = 256 << 10;
 const MAX_QUEUED_BYTES: usize = 8 << 20;
 const MAX_QUEUED_APPENDS: usize = 8_192;
 
+/// Work on the writing connection. It gets an error instead if a file of the database was removed or replaced.
+pub(super) type Work = Box<dyn FnOnce(Result<&Connection, Error>) + Send>;
+
 /// Something for the writing connection to do.
 pub(super) enum Message {
     Append(QueuedAppend),
@@ -34,9 +37,9 @@ pub(super) enum Message {
     /// Nothing: it is answered when everything before it is committed.
     Wait(Sender<()>),
     /// Work of another kind, between two transactions.
-    Run(Box<dyn FnOnce(&Connection) + Send>),
+    Run(Work),
     /// The same with tables that nothing is cached of, so that the requests that are running stay cached.
-    RunUncached(Box<dyn FnOnce(&Connection) + Send>),
+    RunUncached(Work),
 }
 
 /// Messages that wait for the writing connection.
