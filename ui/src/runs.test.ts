@@ -128,11 +128,13 @@ test('samples of experiments are left out, and one click away', async () => {
   await until('req-3', 'req-2', 'req-1');
   await waitFor(() => expect(said('runs-samples')).toBe('and 1,200 samples of experiments'));
   const runs = vi.spyOn(host, 'runs').mockResolvedValue([]);
-  vi.spyOn(host, 'countRuns').mockResolvedValue(0);
+  vi.spyOn(host, 'countRuns').mockImplementation(async (filter) => (filter === '' ? 3 : 1_200));
   await fireEvent.click(screen.getByTestId('runs-samples'));
   await waitFor(() => expect(app.route.current).toMatchObject({ at: 'runs', runs: 'is:sample' }));
   await waitFor(() => expect(runs).toHaveBeenCalledWith(expect.objectContaining({ filter: 'is:sample' })));
   await waitFor(() => expect(screen.queryByTestId('runs-samples')).toBeNull());
+  // Of all runs with their samples: it was more "of 3".
+  await waitFor(() => expect(said('runs-count')).toContain('of 1,203'));
 });
 
 // The second time it was shown at its root block, whatever had failed.
@@ -146,6 +148,22 @@ test('a failed run opens at the block that failed, each time it is opened', asyn
     await screen.findByTestId('runs-page');
     await until('req-3', 'req-2', 'req-1');
   }
+});
+
+test('a change of runs that were deleted meanwhile says so', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  await key('a', { ctrlKey: true });
+  const tagRuns = vi.spyOn(host, 'tagRuns').mockResolvedValue(1);
+  await fireEvent.click(await screen.findByTestId('runs-tag'));
+  await fireEvent.input(await screen.findByTestId('tag-add'), { target: { value: 'seen' } });
+  await fireEvent.click(screen.getByTestId('do-tag'));
+  await waitFor(() => expect(app.window.said).toBe('Changed 1 of 3 runs; 2 were deleted meanwhile'));
+  tagRuns.mockResolvedValue(0);
+  await fireEvent.click(await screen.findByTestId('runs-tag'));
+  await fireEvent.input(await screen.findByTestId('tag-add'), { target: { value: 'seen' } });
+  await fireEvent.click(screen.getByTestId('do-tag'));
+  await screen.findByText('All 3 runs were deleted meanwhile.');
 });
 
 test('selected runs are tagged at once, and the list shows it', async () => {

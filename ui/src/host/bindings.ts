@@ -2648,9 +2648,9 @@ export type RunDay = {
 	runs: number,
 	/**  How many of them failed. */
 	failed: number,
-	/**  Tokens that were spent, also by samples. */
+	/**  Tokens that these runs spent. */
 	tokens: number,
-	/**  What was spent in US dollars, also by samples, where models have prices. */
+	/**  What these runs spent in US dollars, where models have prices. */
 	costUsd?: number | null,
 };
 
@@ -2745,12 +2745,9 @@ export type RunsSummary = {
 	runs: number,
 	/**  How many of them failed. */
 	failed: number,
-	/**  How many samples of experiments fit, where they are left out. */
+	/**  How many samples of experiments fit, where they are left out: no other figure counts them. */
 	samples: number,
-	/**
-	 *  Tokens that were spent, also by samples. Calls that forks share with their origins, and samples with each other,
-	 *  count once.
-	 */
+	/**  Tokens that these runs spent. Calls that forks share with their origins, and samples with each other, count once. */
 	tokens: number,
 	/**  The same in US dollars, where models have prices. */
 	costUsd?: number | null,

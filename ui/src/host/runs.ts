@@ -15,7 +15,7 @@ export interface RunsHost {
   /** The most used first. */
   tagCounts(): Promise<TagCount[]>;
   tags(requestId: string): Promise<Tags>;
-  /** Answers how many requests there were. */
+  /** Answers how many were changed: those that are deleted are left out. */
   tagRuns(requests: string[], edits: TagEdits): Promise<number>;
   /** The sessions of requests, each once. */
   sessionsOf(requests: string[]): Promise<SessionRow[]>;

@@ -1,5 +1,6 @@
 // The runs of the folder by a filter and in an order: how many there are, the rows in view, and which of them are
 // selected. Rows are read a page at a time, so that a hundred thousand runs cost no more than a screenful.
+import { termsOf } from '../base/day-terms';
 import { asFault, type Fault, type Host, type RunRow, type RunSort } from '../host/host';
 import { ALL_RUNS, type RunsPlace } from '../place';
 import { mostRuns, pagesIn, RUN_PAGE, type Range } from './run-pages';
@@ -11,12 +12,16 @@ const MAX_PAGES = 24;
 /** A run that is going on changes many times a second, and nobody reads so fast. */
 const READ_EVERY_MS = 400;
 
+/** Whether a filter lists samples of experiments: it asks for them, or for one session. */
+const listsSamples = (filter: string) => termsOf(filter).some((term) => /^(-?is:sample$|session:)/.test(term));
+
 export class Runs extends RunSelection {
   /** What the rows are of. */
   place: RunsPlace = $state.raw(ALL_RUNS);
   /** How many runs fit the filter; null before that is known. */
   count: number | null = $state.raw(null);
-  /** How many runs there are without a filter; how many samples of experiments fit the filter and are left out. */
+  /** How many runs there are without a filter, with samples if the filter lists them; how many samples of experiments fit
+   * the filter and are left out. */
   total: number | null = $state.raw(null);
   samples = $state.raw(0);
   readonly chart: RunsChartData;
@@ -136,7 +141,7 @@ export class Runs extends RunSelection {
     const pages = isFirst ? [0] : pagesIn(this.#range, this.count);
     const [count, total, samples, ...rows] = await Promise.all([
       withCount || this.count === null ? this.host.countRuns(runs) : this.count,
-      runs === '' ? null : this.total === null || withCount ? this.host.countRuns('') : this.total,
+      runs === '' ? null : this.total === null || withCount || isFirst ? this.#all(runs) : this.total,
       withCount || isFirst ? this.host.samplesLeftOut(runs) : this.samples,
       ...pages.map((page) => this.#page(page)),
     ]);
@@ -155,6 +160,15 @@ export class Runs extends RunSelection {
     this.cursor = Math.max(0, Math.min(this.cursor, this.count - 1));
     void this.#fill();
     await this.reread(isFewer);
+  }
+
+  /** How many runs there are of the kinds that a filter lists. */
+  async #all(filter: string): Promise<number> {
+    const [runs, samples] = await Promise.all([
+      this.host.countRuns(''),
+      listsSamples(filter) ? this.host.samplesLeftOut('') : 0,
+    ]);
+    return runs + samples;
   }
 
   /** Lets the cursor, and where a range begins, stay at their runs. */

@@ -1,5 +1,7 @@
 // What is said of the selected runs: what they have in common.
-import type { RunRow } from '../../host/host';
+import { plural } from '../../base/json';
+import { thousands } from '../../base/thousands';
+import type { Fault, RunRow } from '../../host/host';
 
 /** Where a run failed, as a file and a line. */
 const placeOf = (row: RunRow): string | null =>
@@ -49,3 +51,16 @@ export function tagsThatFit(tags: readonly string[], room: number): number {
   }
   return tags.length;
 }
+
+/** How many of the chosen runs something was done to, where others were deleted meanwhile: `3 of 5 runs; 2 were deleted`. */
+export function outOf(done: number, chosen: number): string {
+  const gone = chosen - done;
+  if (gone === 0) return plural(done, 'run', 'runs');
+  return `${thousands(done)} of ${plural(chosen, 'run', 'runs')}; ${thousands(gone)} ${gone === 1 ? 'was' : 'were'} deleted meanwhile`;
+}
+
+/** What is thrown if every chosen run was deleted meanwhile. */
+export const allGone = (chosen: number): Fault => ({
+  kind: 'notFound',
+  message: `${chosen === 1 ? 'This run was' : `All ${thousands(chosen)} runs were`} deleted meanwhile.`,
+});

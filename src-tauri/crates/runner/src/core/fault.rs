@@ -78,6 +78,19 @@ impl Fault {
         Fault::Invalid { message: message.into(), details: Vec::new() }
     }
 
+    /// The same with more words at the end of its message.
+    pub(crate) fn followed_by(mut self, words: &str) -> Self {
+        let (Fault::NotFound { message }
+        | Fault::Refused { message }
+        | Fault::Invalid { message, .. }
+        | Fault::NotLoaded { message }
+        | Fault::Storage { message }
+        | Fault::Unavailable { message }
+        | Fault::Internal { message }) = &mut self;
+        message.push_str(words);
+        self
+    }
+
     /// Of a write: a disk that failed it is told as such.
     pub(crate) fn of_write(error: store::Error) -> Self {
         if error.is_of_disk() { Fault::Storage { message: error.to_string() } } else { Fault::internal(error) }

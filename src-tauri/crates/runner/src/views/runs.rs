@@ -40,10 +40,9 @@ pub struct RunsSummary {
     pub runs: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// How many samples of experiments fit, where they are left out.
+    /// How many samples of experiments fit, where they are left out: no other figure counts them.
     pub samples: u64,
-    /// Tokens that were spent, also by samples. Calls that forks share with their origins, and samples with each other,
-    /// count once.
+    /// Tokens that these runs spent. Calls that forks share with their origins, and samples with each other, count once.
     pub tokens: u64,
     /// The same in US dollars, where models have prices.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,9 +61,9 @@ pub struct RunDay {
     pub runs: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens that were spent, also by samples.
+    /// Tokens that these runs spent.
     pub tokens: u64,
-    /// What was spent in US dollars, also by samples, where models have prices.
+    /// What these runs spent in US dollars, where models have prices.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }

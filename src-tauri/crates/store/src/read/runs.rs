@@ -60,8 +60,8 @@ pub struct ModelName {
 pub struct RunsSummary {
     /// How many samples of experiments the filter would find and leaves out.
     pub samples: u64,
-    /// By the day on which they began here, oldest first; days without runs are left out. Tokens and costs are also
-    /// those of the samples.
+    /// By the day on which they began here, oldest first; days without runs are left out. Samples that the filter leaves
+    /// out count nowhere.
     pub days: Vec<RunDay>,
 }
 
@@ -74,10 +74,10 @@ pub struct RunDay {
     pub runs: u64,
     /// How many of them failed.
     pub failed: u64,
-    /// Tokens that were spent: what models were told and said, each call once.
+    /// Tokens that these runs spent: what models were told and said, each call once.
     pub tokens: u64,
-    /// What was spent, in US dollars, each call once: without what forks have in common with their origins, and what
-    /// samples of experiments share. `None` without a price.
+    /// What these runs spent, in US dollars, each call once: without what forks have in common with their origins, and
+    /// what samples of experiments share. `None` without a price.
     pub usd: Option<f64>,
 }
 
@@ -119,40 +119,25 @@ impl Store {
 
     /// How many samples of experiments a filter would find, where it leaves them out.
     pub fn samples_left_out(&self, filter: &RunFilter) -> Result<u64, Error> {
-        self.read(|connection| {
-            if !hides(connection, filter)? {
-                return Ok(0);
-            }
-            let mut values = Vec::new();
-            let condition = filter.sql(&mut values, Costs::ByRequest);
-            let sql = format!("SELECT count(*) FROM request r WHERE {AMONG_SAMPLES} AND {condition}");
-            let mut statement = connection.prepare_cached(&sql)?;
-            Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
-        })
+        self.read(|connection| left_out(connection, filter))
     }
 
-    /// What runs come to by day. Reads all of them.
+    /// What the runs that a list shows come to by day. Reads all of them.
     pub fn runs_by_day(&self, filter: &RunFilter) -> Result<RunsSummary, Error> {
         self.read(|connection| {
             let (sql, values) = by_day(filter, hides(connection, filter)?, Costs::of(connection, true));
             let mut statement = connection.prepare_cached(&sql)?;
             let rows = statement.query_map(params_from_iter(&values), |row| {
-                let day = RunDay {
+                Ok(RunDay {
                     day: row.get::<_, Option<String>>(0)?.unwrap_or_default(),
                     runs: row.get(1)?,
                     failed: row.get(2)?,
                     tokens: row.get(3)?,
                     usd: row.get::<_, Option<f64>>(4)?.map(|trillionths| trillionths / TRILLIONTHS),
-                };
-                Ok((day, row.get::<_, u64>(5)?))
+                })
             })?;
-            let mut summary = RunsSummary::default();
-            for row in rows {
-                let (day, samples) = row?;
-                summary.samples += samples;
-                summary.days.push(day);
-            }
-            Ok(summary)
+            let days = rows.collect::<Result<_, _>>()?;
+            Ok(RunsSummary { samples: left_out(connection, filter)?, days })
         })
     }
 
@@ -207,23 +192,35 @@ fn listed(hides_samples: bool) -> String {
     if hides_samples { format!("NOT {IS_SAMPLE}") } else { "TRUE".to_owned() }
 }
 
-/// The statement that sums runs by day, and what is bound in it. Samples that are left out count in what was spent.
+/// How many samples of experiments a filter would find, where it leaves them out.
+fn left_out(connection: &Connection, filter: &RunFilter) -> Result<u64, Error> {
+    if !hides(connection, filter)? {
+        return Ok(0);
+    }
+    let mut values = Vec::new();
+    let condition = filter.sql(&mut values, Costs::ByRequest);
+    let sql = format!("SELECT count(*) FROM request r WHERE {AMONG_SAMPLES} AND {condition}");
+    let mut statement = connection.prepare_cached(&sql)?;
+    Ok(statement.query_row(params_from_iter(&values), |row| row.get(0))?)
+}
+
+/// The statement that sums the listed runs by day, and what is bound in it.
 fn by_day(filter: &RunFilter, hides_samples: bool, costs: Costs) -> (String, Vec<Value>) {
     let mut values = Vec::new();
     let condition = filter.sql(&mut values, costs);
     let (tokens, cost, (with, join)) = (own_tokens(), filter.cost(costs), filter.joined(costs));
-    let left_out = if hides_samples { format!("CASE WHEN {IS_SAMPLE} THEN 1 ELSE 0 END") } else { "0".to_owned() };
+    let listed = listed(hides_samples);
     // A quarter of an hour is of one day in every time zone, and there are fewer of them than runs. Division rounds
     // towards 0, so times before 1970 are moved above it first.
     let sql = format!(
         "{with} SELECT strftime('%Y-%m-%d', quarter * 900, 'unixepoch', 'localtime') AS day, sum(runs), sum(failed),
-             sum(tokens), sum(trillionths), sum(samples)
-         FROM (SELECT quarter, sum(1 - sampled) AS runs, sum(failed * (1 - sampled)) AS failed, sum(tokens) AS tokens,
-             sum(trillionths) AS trillionths, sum(sampled) AS samples
+             sum(tokens), sum(trillionths)
+         FROM (SELECT quarter, count(*) AS runs, sum(failed) AS failed, sum(tokens) AS tokens,
+             sum(trillionths) AS trillionths
              FROM (SELECT (r.started_at + 9000000000000000) / 900000 - 10000000000 AS quarter,
                  CASE WHEN r.status = 'failed' THEN 1 ELSE 0 END AS failed,
-                 {tokens} AS tokens, {cost} AS trillionths, {left_out} AS sampled
-                 FROM request r {join} WHERE {condition}) AS one
+                 {tokens} AS tokens, {cost} AS trillionths
+                 FROM request r {join} WHERE ({condition}) AND {listed}) AS one
              GROUP BY quarter) AS quarters
          GROUP BY day ORDER BY min(quarter)"
     );

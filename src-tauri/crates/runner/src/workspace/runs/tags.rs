@@ -102,14 +102,18 @@ impl Workspace {
         }
     }
 
-    /// [`tag`](Self::tag) for several requests. Skips deleted ones, and returns how many were changed.
+    /// [`tag`](Self::tag) for several requests. Skips deleted ones, and returns how many were changed. If one is refused,
+    /// the message says how many were changed before it.
     pub fn tag_all(&self, requests: &[String], changes: &TagChanges) -> Result<u32, Fault> {
         let mut changed = 0;
         for request in requests {
             match self.tag(Subject::Request, request, changes) {
                 Ok(_) => changed += 1,
                 Err(Fault::NotFound { .. }) => {}
-                Err(fault) => return Err(fault),
+                Err(fault) if changed == 0 => return Err(fault),
+                Err(fault) => {
+                    return Err(fault.followed_by(&format!("; {changed} of {} runs were changed before", requests.len())));
+                }
             }
         }
         Ok(changed)
