@@ -51,6 +51,24 @@ fn list(value: &Value) -> &Vec<Value> {
     value.as_array().expect("a list")
 }
 
+/// A block that a fork keeps ran in its origin, and took its time there.
+#[test]
+fn kept_blocks_of_a_fork_count_where_they_ran() {
+    let place = ran();
+    let options = runner::OpenOptions { dir: place.dir().to_owned(), ..Default::default() };
+    let workspace = runner::Workspace::open(options).expect("the workspace opens");
+    let sums = || {
+        let sums = workspace.block_sums("main", "go", "").expect("it is counted");
+        let count = |place: &str| sums.blocks.iter().find(|block| block.place == place).map(|block| block.count);
+        (sums.runs, count(LOAD), count("root/step:calc"), count("root"))
+    };
+    assert_eq!(sums(), (2, Some(2), Some(2), Some(2)));
+    let first = fork(&place, "r --at root/step:load");
+    assert_eq!(sums(), (3, Some(2), Some(3), Some(3)));
+    fork(&place, &format!("{first} --at root/step:load"));
+    assert_eq!(sums(), (4, Some(2), Some(4), Some(4)));
+}
+
 /// Their scopes are those of the request that a fork keeps them from.
 #[test]
 fn kept_blocks_of_a_fork_wrote_what_they_wrote() {

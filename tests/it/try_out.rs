@@ -162,6 +162,24 @@ fn another_prompt_is_the_text_in_the_source_and_can_be_adopted() {
     assert_eq!(place.ask("check").code, Some(0));
 }
 
+/// A value in state is tried, and is nothing that the source has: the edit says that it is left out.
+#[test]
+fn adopting_names_what_it_writes_and_what_it_cannot() {
+    let (place, _server) = shop(replies(4, "60"));
+    let id = tried(&place, &["--parameter", "temperature=0", "--set", "session.mode=\"b\""]).json()["id"].clone();
+    let id = id.as_str().expect("an id");
+    let shown = place.run(&["--json", "adopt", id, "1"]);
+    let adopted = shown.json();
+    assert_eq!(adopted["values"], json!(["temperature"]), "{shown}");
+    assert_eq!(
+        adopted["leftOut"],
+        json!([{ "name": "session.mode", "why": "a value in state is not in the source" }]),
+        "{shown}"
+    );
+    let text = place.run(&["adopt", id, "1"]);
+    assert!(text.stdout.contains("not in the edit: session.mode (a value in state is not in the source)"), "{text}");
+}
+
 fn shown(place: &Place, file: &str) -> String {
     place.dir().join(file).display().to_string()
 }

@@ -415,12 +415,16 @@ test('a broken host is reported, and the window stays', async () => {
 });
 
 test('an address with two requests shows them side by side', async () => {
-  await open('compare=req-2&with=req-3');
+  const host = new FakeHost(0, 0);
+  await host.tagRuns(['req-3'], { title: 'The one that failed' });
+  await open('compare=req-2&with=req-3', host);
   const page = await screen.findByTestId('compare');
   await waitFor(() => expect(page.textContent).toContain('differ'), { timeout: 5000 });
   expect(screen.getByTestId('compare-left').dataset.request).toBe('req-2');
   expect(screen.getByTestId('compare-right').dataset.request).toBe('req-3');
   expect(screen.getByTestId('compare-left').textContent).toContain('wild bees');
+  expect(screen.getByTestId('compare-right').textContent).toContain('The one that failed');
+  expect(screen.getByTestId('compare-right').title).toContain('req-3');
   expect(screen.getByTestId('compare-columns').textContent).toContain('differs in');
   const rows = screen.getAllByTestId('compare-row');
   expect(rows.length).toBeGreaterThan(0);

@@ -160,11 +160,15 @@ test('an arm is adopted after its edit was shown', async () => {
     difference: '@@ line 3 @@\n   name: "w",\n-  model: "a",\n+  model: "b",',
     before: '',
     after: '',
+    values: ['model', 'temperature'],
+    leftOut: [{ name: 'session.mode', why: 'a value in state is not in the source' }],
     isWritten: write,
   }));
   await fireEvent.click((await screen.findAllByTestId('arm-row'))[1] as HTMLElement);
   await fireEvent.click(await screen.findByTestId('adopt-arm'));
   const shown = await screen.findByTestId('adopt-difference');
+  expect(screen.getByTestId('adopt-values').textContent).toContain('run with model and temperature of the arm.');
+  expect(screen.getByTestId('adopt-left').textContent).toContain('session.mode: a value in state');
   expect([...shown.querySelectorAll('p')].map((line) => line.dataset.sign)).toEqual(['@', ' ', '-', '+']);
   expect(adopt.mock.calls).toEqual([['exp_1', '1', false]]);
   await fireEvent.click(screen.getByTestId('do-adopt'));

@@ -4,7 +4,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
 import { entriesOf } from './commands';
 import { FakeHost } from './host/fake';
-import type { Change, RequestRow, SuspensionRow, TextQuery } from './host/host';
+import type { Change, Fault, RequestRow, SuspensionRow, TextQuery } from './host/host';
 import { keyGroups } from './keys';
 import { AppModel } from './model/app.svelte';
 import { isOffered, titleOf } from './model/command';
@@ -245,6 +245,26 @@ test("a flow's page draws its blocks with how they stand in the newest run", asy
   await waitFor(() => expect(block()?.dataset.status).toBe('completed'));
   await fireEvent.click(within(block() as HTMLElement).getByRole('button'));
   await waitFor(() => expect(app.route.place.block).toContain('step:remember'));
+});
+
+test("a flow's page says that the filter of the runs is not valid, and shows no figures of other runs", async () => {
+  const host = new FakeHost(0, 0);
+  const sums = { runs: 3, isCut: false, blocks: [{ place: 'root', name: 'x', count: 7, failed: 0, totalMs: 1 }] };
+  host.blockSums = async (_flow, _action, filter) => {
+    if (filter === '') return sums;
+    throw { kind: 'invalid', message: 'column 1: "colour" is not a field', details: [] } satisfies Fault;
+  };
+  await open('flow=chat', host);
+  app.runs.place = { ...app.runs.place, runs: 'colour:red' };
+  const shape = within(await screen.findByTestId('shape-send'));
+  await fireEvent.click(await shape.findByText('All runs'));
+  await waitFor(() => expect(shape.getByTestId('graph-runs').textContent).toBe('3 runs'));
+  await fireEvent.click(shape.getByText('Filtered runs'));
+  const fault = await shape.findByTestId('graph-fault');
+  expect(fault.textContent).toContain('"colour" is not a field');
+  expect(shape.queryByTestId('graph-runs')).toBeNull();
+  const blocks = shape.getAllByTestId('graph-block');
+  expect(blocks.every((one) => one.dataset.status === undefined && one.dataset.count === undefined)).toBe(true);
 });
 
 test("a flow's code is beside its graphs, and before them if it does not load", async () => {

@@ -300,11 +300,13 @@ pub(crate) fn experiments(rows: &[ExperimentRow], is_part: bool) -> String {
 
 /// The edit of a file.
 pub(crate) fn adopted(adopted: &Adopted) -> String {
+    let left_out: String =
+        adopted.left_out.iter().map(|one| format!("not in the edit: {} ({})\n", one.name, one.why)).collect();
     if adopted.difference.is_empty() {
-        return format!("nothing to change: {} already has this edit\n", adopted.file);
+        return format!("nothing to change: {} already has this edit\n{left_out}", adopted.file);
     }
     let end = if adopted.is_written { "written\n" } else { "not written; add --write to make this edit\n" };
-    format!("{}\n{}{end}", adopted.file, adopted.difference)
+    format!("{}\n{}{left_out}{end}", adopted.file, adopted.difference)
 }
 
 /// The step that decided a failure, and the failure rates of forks before each step.

@@ -322,6 +322,10 @@ export type Adopted = {
 	before: string,
 	/**  The text after. */
 	after: string,
+	/**  The values of the arm that the edit has, by their names. */
+	values: string[],
+	/**  The values of the arm that it does not have. */
+	leftOut?: LeftOut[],
 	/**  Whether the file was written. */
 	isWritten: boolean,
 };
@@ -664,7 +668,7 @@ export type BlockSum = {
 	place: string,
 	/**  Its name. */
 	name: string,
-	/**  How often it ran. */
+	/**  How often it ran. What a fork keeps from its origin ran in the origin. */
 	count: number,
 	/**  How often it failed. */
 	failed: number,
@@ -1752,6 +1756,14 @@ export type LargeValue = {
 	head: string,
 	/**  How it is read; absent inside of a value that has a reference itself. */
 	reference?: PayloadReference | null,
+};
+
+/**  A value of an arm that adopting it does not write. */
+export type LeftOut = {
+	/**  As `session.mode`. */
+	name: string,
+	/**  Why it is not written. */
+	why: string,
 };
 
 /**  What is left to do of an experiment that goes on. */

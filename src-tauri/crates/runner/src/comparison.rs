@@ -183,6 +183,7 @@ impl Side {
         let began = self.at(span.seq_start, span.started_at);
         // A block that a fork took up went on with it, so the pause before the fork is one of its gaps.
         let took = match self.spans.earlier_runs(index) {
+            _ if self.is_replay() => span.finished_at().map(|end| self.ran(span.started_at, end)),
             [] => span.finished_at().map(|end| length(began, self.at(span.seq_end, end))),
             _ => span_worked(&self.spans, index),
         };

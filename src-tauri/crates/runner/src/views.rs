@@ -79,7 +79,7 @@ pub use states::{CheckpointRow, StateView};
 pub use stats::Stats;
 pub use sums::{BlockSum, BlockSums, Sums, Totals};
 pub use suspensions::SuspensionRow;
-pub(crate) use times::{span, span_worked, worked};
+pub(crate) use times::{span, span_ran_after, span_worked, span_worked_after, worked};
 pub use tree::TreeView;
 pub use verify::*;
 pub use view_items::{AudienceCounts, ItemsQuery, ItemsUpdate, ViewItem, ViewItems};

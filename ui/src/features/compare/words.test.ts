@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ComparedBlock, ComparedRow } from '../../host/host';
-import { executionOf, differsIn, longer, more, namesOf, signOf, titleOf, tookOf } from './words';
+import { executionOf, differsIn, longer, more, namesOf, signOf, titleOf, timesOf } from './words';
 
 const block = (fields: Partial<ComparedBlock>): ComparedBlock => ({
   instanceId: 'r:root:0',
@@ -67,7 +67,17 @@ test('turns and entries of a list are told apart by their index and their words'
   expect(namesOf(row({ path: 'root/step:plan', name: 'plan', words: 'x' })).words).toBe('');
 });
 
-test('a side took as long as lists say, whatever its blocks cover', () => {
-  expect(tookOf({ request: { durationMs: 51 }, lengthMs: 307 })).toBe(51);
-  expect(tookOf({ request: {}, lengthMs: 307 })).toBe(307);
+test('both sides took as long as lists say, if lists say the same kind of time of both', () => {
+  const side = (durationMs: number | null, lengthMs: number, isFork = false) => ({
+    lengthMs,
+    request: { durationMs, forkedFrom: isFork ? { requestId: 'r', seq: 3 } : null },
+  });
+  const plain = timesOf({ left: side(51, 307), right: side(60, 30) });
+  expect(plain).toMatchObject({ label: 'time', left: 51, right: 60 });
+  const running = timesOf({ left: side(null, 307), right: side(60, 30) });
+  expect(running).toMatchObject({ label: 'time of all blocks', left: 307, right: 30 });
+  // A list says of a fork what it did itself, and of its origin the whole.
+  const fork = timesOf({ left: side(900, 890), right: side(60, 850, true) });
+  expect(fork).toMatchObject({ label: 'time of all blocks', left: 890, right: 850 });
+  expect(fork.title).toContain('keeps of its origin');
 });

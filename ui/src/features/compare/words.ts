@@ -10,13 +10,32 @@ import { valueChanges } from '../../base/value-changes';
 
 type Divergence = NonNullable<Replay['divergence']>;
 
-/** How long a side took, as lists say; until it has ended, how long its blocks did. */
-export const tookOf = ({
-  request,
-  lengthMs,
-}: Pick<ComparedSide, 'lengthMs'> & {
-  request: Pick<ComparedSide['request'], 'durationMs'>;
-}): number => request.durationMs ?? lengthMs;
+/** How long both sides took, in one kind of figure. `label` says in which. */
+export type Times = { label: string; title: string; left: number; right: number };
+type Timed = { lengthMs: number; request: Pick<ComparedSide['request'], 'durationMs' | 'forkedFrom'> };
+
+/**
+ * As lists say it. A list has what a fork did itself, so beside a fork both are counted from the first block to the end of
+ * the last one, with what the fork keeps of its origin; and so are both where one has not ended.
+ */
+export function timesOf({ left, right }: { left: Timed; right: Timed }): Times {
+  const [one, other] = [left.request.durationMs, right.request.durationMs];
+  if (one != null && other != null && !isFork(left) && !isFork(right))
+    return { label: 'time', title: 'From the beginning of the run to its end', left: one, right: other };
+  const kept = isFork(left) || isFork(right) ? ', with what a fork keeps of its origin' : '';
+  return {
+    label: 'time of all blocks',
+    title: `From the first block to the end of the last one${kept}`,
+    left: left.lengthMs,
+    right: right.lengthMs,
+  };
+}
+
+const isFork = ({ request }: { request: Pick<ComparedSide['request'], 'forkedFrom'> }) => request.forkedFrom != null;
+
+/** Whether one of the two keeps blocks of its origin, which all sums of it count. */
+export const hasFork = ({ left, right }: Pick<ComparisonHead, 'left' | 'right'>): boolean =>
+  isFork(left) || isFork(right);
 
 /** How the blocks of a row are called, and what tells a turn from the others: its index and its words. */
 export function namesOf({ path, name, words }: ComparedRow): { name: string; turn: string; words: string } {

@@ -181,3 +181,10 @@ export function summaryWords({ base, arms, missing }: ExperimentView): string {
   const rest = missing > 0 ? `, ${thousands(missing)} missing` : '';
   return `${plural(ended, 'sample', 'samples')} ended${rest}: ${plural(better, 'arm is', 'arms are')} better than base.`;
 }
+
+/** Which values of an arm an edit writes: `model and temperature of the arm`. */
+export function adoptedWords(values: readonly string[]): string {
+  const last = values.at(-1) ?? 'nothing';
+  const names = values.length > 1 ? `${values.slice(0, -1).join(', ')} and ${last}` : last;
+  return `${names} of the arm`;
+}

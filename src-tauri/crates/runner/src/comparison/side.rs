@@ -10,7 +10,7 @@ use rustc_hash::FxHashMap;
 use serde_json::Value;
 use store::Digests;
 
-use crate::views::{ComparedSide, RequestRow};
+use crate::views::{ComparedSide, RequestRow, worked};
 
 /// Its blocks, and what they got and made as numbers.
 pub(crate) struct Side {
@@ -20,12 +20,25 @@ pub(crate) struct Side {
     pub(crate) is_live: bool,
     /// Of a replay that stopped: the path of the block at which it did.
     pub(super) stop: Option<PathNumber>,
-    /// Of a fork: the last event that it has from its request, and the milliseconds between that and its own first.
-    gap: Option<(Seq, i64)>,
+    /// Of a fork: the time between what it has from its origin and what it did itself.
+    pause: Option<Pause>,
+    /// Of a replay: when nothing ran of what it replays. Nothing otherwise: its blocks know their own gaps.
+    idle: Option<Vec<(i64, i64)>>,
     /// How often each path ran, where it has more than one attempt.
     again: FxHashMap<PathNumber, u32>,
     /// Of each path that was taken from the log: the newest execution that it may have been taken from.
     source: FxHashMap<PathNumber, SpanIndex>,
+}
+
+/// The time between a fork and its origin, in which neither ran.
+#[derive(Clone, Copy)]
+struct Pause {
+    /// The last event that the fork has from its origin.
+    last: Seq,
+    /// When it began.
+    from: i64,
+    /// How long it was, in milliseconds.
+    ms: i64,
 }
 
 impl Side {
@@ -38,7 +51,7 @@ impl Side {
         }
         let source = sources(&spans);
         let is_live = !status.is_terminal();
-        Side { request: request.to_owned(), spans, digests, is_live, stop: None, gap: None, again, source }
+        Side { request: request.to_owned(), spans, digests, is_live, stop: None, pause: None, idle: None, again, source }
     }
 
     /// A replay whose first difference is at a path. It stopped if that stopped its root.
@@ -58,21 +71,52 @@ impl Side {
     pub(crate) fn forked(mut self, seq: Seq, began_at: i64) -> Side {
         let runs = (0..self.spans.len() as SpanIndex).flat_map(|index| self.spans.earlier_runs(index));
         let taken_up = runs.filter(|run| run.resumed > seq).min_by_key(|run| run.resumed);
-        let gap = taken_up.map(|run| run.resumed_at - run.until).or_else(|| {
+        let pause = taken_up.map(|run| (run.until, run.resumed_at - run.until)).or_else(|| {
             let ends = |span: &Span| span.finished_at().filter(|_| span.seq_end <= seq).unwrap_or(span.started_at);
             let left = self.spans.iter().filter(|span| span.seq_start <= seq).map(ends).max();
-            left.map(|left| began_at - left)
+            left.map(|left| (left, began_at - left))
         });
-        self.gap = gap.map(|gap| (seq, gap.max(0)));
+        self.pause = pause.map(|(from, ms)| Pause { last: seq, from, ms: ms.max(0) });
+        self
+    }
+
+    /// A replay of another side. Its clock is the recorded one, so time in which nothing of the recording ran passes in
+    /// its blocks; they have no gaps of their own.
+    pub(crate) fn replays(mut self, recorded: &Side) -> Side {
+        let roots = (0..).zip(recorded.spans.iter()).filter(|(_, span)| span.parent().is_none());
+        let mut idle: Vec<(i64, i64)> = roots.flat_map(|(index, _)| recorded.spans.gaps(index)).collect();
+        idle.extend(recorded.pause.map(|pause| (pause.from, pause.from + pause.ms)));
+        idle.sort_unstable();
+        let mut apart: Vec<(i64, i64)> = Vec::with_capacity(idle.len());
+        for (from, to) in idle {
+            match apart.last_mut().filter(|(_, last)| from <= *last) {
+                Some((_, last)) => *last = to.max(*last),
+                None => apart.push((from, to)),
+            }
+        }
+        (self.pause, self.idle) = (recorded.pause, Some(apart));
         self
     }
 
     /// When something was, on the clock of the request itself.
     pub(super) fn at(&self, seq: Seq, time: i64) -> i64 {
-        match self.gap {
-            Some((last, gap)) if seq > last => time - gap,
+        match self.pause {
+            // A replay numbers its events itself.
+            Some(pause) if self.is_replay() => time - (time - pause.from).clamp(0, pause.ms),
+            Some(pause) if seq > pause.last => time - pause.ms,
             _ => time,
         }
+    }
+
+    /// Whether it is a replay.
+    pub(super) fn is_replay(&self) -> bool {
+        self.idle.is_some()
+    }
+
+    /// How long a block of a replay would have run: without the time in which nothing of the recording ran.
+    pub(super) fn ran(&self, from: i64, until: i64) -> i64 {
+        let idle = self.idle.iter().flatten();
+        worked(from, until, idle.map(|(begin, end)| ((*begin).max(from), (*end).min(until))))
     }
 
     /// The execution that did what a block stands for: what was taken from the log did nothing itself.

@@ -220,6 +220,38 @@ fn the_time_before_a_fork_is_no_part_of_it() {
     assert_eq!(times, [(0, Some(35)), (5, Some(5)), (10, Some(20))]);
 }
 
+/// A replay has the clock of the recording, and other numbers for its events.
+#[test]
+fn the_replay_of_a_fork_took_no_hour_either() {
+    let hour = 3_600_000;
+    let begin = |parent| Fact::Started { name: 0, kind: BlockKind::Handler, parent, replaces_failed: false };
+    let finish = Fact::Finished { end: SpanEnd::Completed, is_memoized: false, is_caught: false };
+    let told = |seqs: [u64; 6], fork: bool| {
+        let mut spans = Spans::default();
+        spans.names_mut().number("block");
+        let facts = [
+            (0, 0, begin(None)),
+            (5, 1, begin(Some((0, 0)))),
+            (10, 1, finish.clone()),
+            (hour, 2, begin(Some((0, 0)))),
+            (hour + 20, 2, finish.clone()),
+            (hour + 25, 0, finish.clone()),
+        ];
+        for (seq, (at, path, fact)) in seqs.into_iter().zip(facts) {
+            spans.push(SpanEvent { seq, at, path: Some(path), attempt: 0, fact });
+        }
+        let side = Side::new("r", RequestStatus::Completed, spans, Digests::default());
+        if fork { side.forked(3, hour) } else { side }
+    };
+    let recorded = told([1, 2, 3, 4, 5, 6], true);
+    let replay = told([1, 2, 4, 7, 8, 9], false).replays(&recorded);
+    let times = |side: &Side| -> Vec<_> {
+        (0..3).map(|index| side.block(index, "p")).map(|block| (block.started_ms, block.duration_ms)).collect()
+    };
+    assert_eq!(times(&replay), [(0, Some(35)), (5, Some(5)), (10, Some(20))]);
+    assert_eq!(times(&replay), times(&recorded));
+}
+
 /// The chain that a fork took up ended before the block in it began.
 #[test]
 fn a_block_of_a_fork_is_inside_of_the_chain_that_the_fork_took_up() {

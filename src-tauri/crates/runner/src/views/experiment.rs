@@ -378,6 +378,20 @@ pub struct Adopted {
     pub before: String,
     /// The text after.
     pub after: String,
+    /// The values of the arm that the edit has, by their names.
+    pub values: Vec<String>,
+    /// The values of the arm that it does not have.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Whether the file was written.
     pub is_written: bool,
+}
+
+/// A value of an arm that adopting it does not write.
+#[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
+pub struct LeftOut {
+    /// As `session.mode`.
+    pub name: String,
+    /// Why it is not written.
+    pub why: String,
 }

@@ -58,7 +58,7 @@ pub struct BlockSum {
     pub place: String,
     /// Its name.
     pub name: String,
-    /// How often it ran.
+    /// How often it ran. What a fork keeps from its origin ran in the origin.
     pub count: u64,
     /// How often it failed.
     pub failed: u64,

@@ -1,5 +1,6 @@
 //! How long things took, in milliseconds: the one place that says what counts.
 
+use engine::event::Seq;
 use engine::views::spans::{SpanIndex, Spans};
 
 /// How long something took. A clock that was put back in its middle cannot tell; nothing took less than
@@ -17,6 +18,20 @@ pub(crate) fn worked(start: i64, end: i64, gaps: impl Iterator<Item = (i64, i64)
 pub(crate) fn span_worked(spans: &Spans, index: SpanIndex) -> Option<i64> {
     let span = spans.get(index);
     span.finished_at().map(|end| worked(span.started_at, end, spans.gaps(index)))
+}
+
+/// Whether a span ran after an event. Of a fork: whether it ran in the fork itself, and is not only kept from its origin.
+pub(crate) fn span_ran_after(spans: &Spans, index: SpanIndex, seq: Seq) -> bool {
+    spans.get(index).seq_start > seq || spans.earlier_runs(index).iter().any(|run| run.resumed > seq)
+}
+
+/// The part of [`span_worked`] that comes after an event; `None` if the span did not end after it.
+pub(crate) fn span_worked_after(spans: &Spans, index: SpanIndex, seq: Seq) -> Option<i64> {
+    let span = spans.get(index);
+    let end = span.finished_at().filter(|_| span.seq_end > seq)?;
+    let mut own = spans.earlier_runs(index).iter().filter(|run| run.resumed > seq);
+    let began = if span.seq_start > seq { span.started_at } else { own.next()?.resumed_at };
+    Some(worked(began, end, own.map(|run| (run.until, run.resumed_at))))
 }
 
 #[cfg(test)]

@@ -92,6 +92,7 @@ impl Workspace {
         let diverged = replay.divergence.as_ref().map(|divergence| number(&divergence.path));
         let [left, mut right] = sides.map(|(spans, digests)| Side::new(request, row.status, spans, digests));
         let left = of_fork(left, &row);
+        right = right.replays(&left);
         if let Some(path) = diverged {
             right = right.diverged(path);
         }

@@ -9,7 +9,7 @@ use super::place::Place;
 use super::variant::no_definition;
 use crate::core::difference::difference;
 use crate::core::fault::Fault;
-use crate::views::Adopted;
+use crate::views::{Adopted, LeftOut};
 use crate::workspace::Workspace;
 
 impl Workspace {
@@ -21,7 +21,7 @@ impl Workspace {
         let query = super::StoredBody::of(&stored)?.query;
         let arms = query.arms()?;
         let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Some(Arm { model, prompts, options, set, output, code }) = number.and_then(|at| arms.get(at)) else {
+        let Some(Arm { model, prompts, options, set, output, code: revision }) = number.and_then(|at| arms.get(at)) else {
             let count = arms.len();
             if arm == "base" {
                 return Err(Fault::invalid(format!("base is what the source has already; adopt one of 1 to {count}")));
@@ -31,7 +31,7 @@ impl Workspace {
             )));
         };
         if model.is_none() && prompts.is_empty() && options.is_empty() {
-            return Err(Fault::invalid(match (set.is_empty() && output.is_none(), code) {
+            return Err(Fault::invalid(match (set.is_empty() && output.is_none(), revision) {
                 (_, Some(revision)) => format!("arm {arm} runs revision {revision}: check it out with Git"),
                 (false, _) => format!("arm {arm} changes state or output, not source code; nothing to write"),
                 (true, _) => format!("arm {arm} changes nothing"),
@@ -41,18 +41,26 @@ impl Workspace {
         let generator = Place::find(&query.request, &events, &query.at)?.generator(&events)?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&row.flow))?;
         let mut code = Code::of(&loaded_flow.bundle, &self.dir);
-        let mut edits: Vec<(Vec<&str>, OptionValue)> = Vec::new();
-        edits.extend(model.as_ref().map(|model| (vec!["model"], OptionValue::Json(Value::from(model.as_str())))));
-        edits.extend(prompts.iter().map(|prompt| (vec![prompt.field.name()], OptionValue::Text(prompt.text.clone()))));
+        // Each with its name as an axis of the experiment.
+        let mut edits: Vec<(&str, Vec<&str>, OptionValue)> = Vec::new();
+        let of_model = model.as_ref().map(|model| OptionValue::Json(Value::from(model.as_str())));
+        edits.extend(of_model.map(|model| ("model", vec!["model"], model)));
+        edits.extend(prompts.iter().map(|prompt| {
+            let field = prompt.field.name();
+            (field, vec![field], OptionValue::Text(prompt.text.clone()))
+        }));
         for (name, value) in options {
             let path = match name.as_str() {
                 "maxTokens" | "maxOutputTokens" => vec!["maxTokens"],
                 name => vec!["providerOptions", name],
             };
-            edits.push((path, OptionValue::Json(value.clone())));
+            edits.push((name, path, OptionValue::Json(value.clone())));
         }
+        let mut values = Vec::new();
+        let mut left_out: Vec<LeftOut> = Vec::new();
+        let mut leave_out = |name: &str, why: &str| left_out.push(LeftOut { name: name.to_owned(), why: why.to_owned() });
         let (mut file, mut before) = (String::new(), String::new());
-        for (path, value) in &edits {
+        for (name, path, value) in &edits {
             let edited = code
                 .with_option(&generator, path, value)
                 .map_err(|reason| no_definition(&generator, path.first().unwrap_or(&"prompt"), reason))?;
@@ -60,7 +68,21 @@ impl Workspace {
             if file.is_empty() {
                 (file, before) = (edited.file.clone(), source.text.clone());
             }
+            if edited.file != file {
+                leave_out(name, &format!("it is in {}, and one file is written", edited.file));
+                continue;
+            }
             source.text = edited.text;
+            values.push((*name).to_owned());
+        }
+        for (place, _) in set {
+            leave_out(place, "a value in state is not in the source");
+        }
+        if output.is_some() {
+            leave_out("output", "what the block gives is not in the source");
+        }
+        if let Some(revision) = revision {
+            leave_out("code", &format!("the arm ran revision {revision}: check it out with Git"));
         }
         let after = code.sources.iter().find(|source| source.file == file).map(|source| source.text.clone());
         let after = after.unwrap_or_default();
@@ -75,7 +97,8 @@ impl Workspace {
             )));
         }
         if before == after {
-            return Ok(Adopted { difference: String::new(), file, before, after, is_written: false });
+            let (difference, is_written) = (String::new(), false);
+            return Ok(Adopted { difference, file, before, after, values, left_out, is_written });
         }
         if write {
             let folder = path.parent().unwrap_or(&self.dir);
@@ -85,6 +108,7 @@ impl Workspace {
             new.as_file().set_permissions(permissions)?;
             new.persist(&path).map_err(|error| Fault::internal(error.error))?;
         }
-        Ok(Adopted { difference: difference(&before, &after), file, before, after, is_written: write })
+        let difference = difference(&before, &after);
+        Ok(Adopted { difference, file, before, after, values, left_out, is_written: write })
     }
 }

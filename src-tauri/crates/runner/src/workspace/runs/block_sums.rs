@@ -1,17 +1,18 @@
 //! Sums over several runs of an action, for each block: how often it ran and failed, and how long it took.
 //!
 //! A graph of a flow has each block once, however often it ran, so that a block is known by its path without passes,
-//! items and calls.
+//! items and calls. What a fork keeps from its origin ran in the origin, and counts there.
 
 use std::collections::{BTreeMap, HashMap};
 
-use engine::views::spans::{PathNumber, SpanEnd, SpanIndex, Spans};
+use engine::event::Seq;
+use engine::views::spans::{PathNumber, Span, SpanEnd, SpanIndex, Spans};
 use store::{RunCondition, RunTerm};
 
 use super::super::Workspace;
 use super::RunsQuery;
 use crate::core::fault::Fault;
-use crate::views::{BlockSum, BlockSums, span_worked};
+use crate::views::{BlockSum, BlockSums, span_ran_after, span_worked_after};
 
 /// The most runs that are read, the newest ones.
 const MAX_RUNS: u64 = 500;
@@ -47,13 +48,16 @@ impl Workspace {
             self.store.extend_spans(id, &mut spans).map_err(Fault::internal)?;
             blocks += spans.len();
             read += 1;
-            self.add_blocks(&spans, &mut sums)?;
+            let row = self.store.request(id).map_err(Fault::internal)?;
+            let kept = row.and_then(|row| row.forked_from).map_or(0, |from| from.seq);
+            self.add_blocks(&spans, kept, &mut sums)?;
         }
         let blocks = sums.into_iter().map(|(place, sum)| sum.shown(place)).collect();
         Ok(BlockSums { runs: read, is_cut: read < ids.len() as u64 || ids.len() as u64 == MAX_RUNS, blocks })
     }
 
-    fn add_blocks(&self, spans: &Spans, sums: &mut BTreeMap<String, Sum>) -> Result<(), Fault> {
+    /// Adds the blocks that ran in a request. A fork has its events up to `kept` from its origin, which counts them.
+    fn add_blocks(&self, spans: &Spans, kept: Seq, sums: &mut BTreeMap<String, Sum>) -> Result<(), Fault> {
         let mut numbers: Vec<PathNumber> = spans.iter().map(|span| span.path).collect();
         numbers.sort_unstable();
         numbers.dedup();
@@ -61,7 +65,8 @@ impl Workspace {
         let places: HashMap<PathNumber, String> =
             numbers.into_iter().zip(&texts).map(|(number, path)| (number, place_of(path))).collect();
         // What was taken from the log did not run here.
-        for (index, one) in (0 as SpanIndex..).zip(spans.iter()).filter(|(_, span)| !span.is_memoized) {
+        let ran = |(index, span): &(SpanIndex, &Span)| !span.is_memoized && span_ran_after(spans, *index, kept);
+        for (index, one) in (0 as SpanIndex..).zip(spans.iter()).filter(ran) {
             let Some(place) = places.get(&one.path) else { continue };
             if !sums.contains_key(place) {
                 sums.insert(place.clone(), Sum { name: spans.name(one).to_string(), ..Sum::default() });
@@ -69,7 +74,7 @@ impl Workspace {
             let Some(sum) = sums.get_mut(place) else { continue };
             sum.count += 1;
             sum.failed += u64::from(matches!(one.end, Some(SpanEnd::Failed | SpanEnd::TimedOut)));
-            sum.durations.extend(span_worked(spans, index));
+            sum.durations.extend(span_worked_after(spans, index, kept));
         }
         Ok(())
     }
