@@ -139,6 +139,21 @@ fn samples_with_one_number_share_identical_calls() {
     assert_eq!(server.asked().len(), 4, "one call for each number");
     let modes = |arm: usize| found.json()["arms"][arm]["samples"][1]["output"].clone();
     assert_eq!((modes(0), modes(1)), (json!({ "eur": 70, "mode": "a" }), json!({ "eur": 70, "mode": "b" })));
+    // A page of a sample says what it spent itself, and what it shares.
+    let options = runner::OpenOptions { dir: place.dir().to_owned(), ..Default::default() };
+    let workspace = runner::Workspace::open(options).expect("the workspace opens");
+    let of_sample = |sample: &Value| {
+        let head = workspace.open_view(sample["requestId"].as_str().expect("an id")).expect("it opens");
+        let shared = head.shared.unwrap_or_default();
+        assert_eq!(head.sums.prompt_tokens > 0, head.sums.model_calls > 0, "{:?}", head.sums);
+        (head.sums.model_calls, shared.model_calls)
+    };
+    let shown = found.json();
+    let arms = [&shown["base"]].into_iter().chain(shown["arms"].as_array().expect("arms"));
+    let spent: Vec<(u64, u64)> =
+        arms.flat_map(|arm| arm["samples"].as_array().expect("samples")).map(of_sample).collect();
+    assert!(spent.iter().all(|(own, shared)| own + shared == 1), "{spent:?}");
+    assert_eq!(spent.iter().map(|(own, _)| own).sum::<u64>(), 2, "{spent:?}");
 }
 
 #[test]

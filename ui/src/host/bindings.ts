@@ -3582,6 +3582,8 @@ export type ViewHead = {
 	sums: Sums,
 	/**  The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none. */
 	kept?: Sums | null,
+	/**  The answers that another sample of an experiment paid for, without costs; absent if it shares none. */
+	shared?: Sums | null,
 	/**
 	 *  When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
 	 *  leaves. All times of a request are told from here.
@@ -3734,6 +3736,8 @@ export type ViewUpdate = {
 	sums: Sums,
 	/**  The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none. */
 	kept?: Sums | null,
+	/**  The answers that another sample of an experiment paid for, without costs; absent if it shares none. */
+	shared?: Sums | null,
 	/**
 	 *  When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
 	 *  leaves. All times of a request are told from here.

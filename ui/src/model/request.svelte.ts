@@ -23,6 +23,8 @@ export class OpenRequest extends ViewReads {
   /** What its blocks asked of models and wrote; apart from that, the answers that a fork has from its original. */
   sums: Sums = $state.raw(NO_SUMS);
   kept: Sums | null = $state.raw(null);
+  /** What another sample of an experiment paid for. */
+  shared: Sums | null = $state.raw(null);
   /** When its first and its newest event were. */
   from = $state.raw(0);
   to = $state.raw(1);
@@ -96,7 +98,7 @@ export class OpenRequest extends ViewReads {
     if (id === this.id) return;
     this.#leave();
     this.id = id;
-    this.row = this.root = this.fault = this.kept = null;
+    this.row = this.root = this.fault = this.kept = this.shared = null;
     Object.assign(this, { counts: NO_COUNTS, sums: NO_SUMS, seq: 0, words: null, pause: null, opened: null });
     this.filtering.begin(filter);
     this.progress.clear();
@@ -211,10 +213,10 @@ export class OpenRequest extends ViewReads {
     this.onadvance();
   }
 
-  #show({ request, root, seq, counts, sums, kept = null, from, to }: ViewHead | ViewUpdate) {
+  #show({ request, root, seq, counts, sums, kept = null, shared = null, from, to }: ViewHead | ViewUpdate) {
     // A request that was opened before its first block learns where it began from the first row.
     if (this.start === 0) this.start = Math.max(0, (this.rows.get(0)?.seqStart ?? 1) - 1);
-    Object.assign(this, { row: request, root, seq, counts, sums, kept, from, to });
+    Object.assign(this, { row: request, root, seq, counts, sums, kept, shared, from, to });
     this.clock.run(this.live, from);
     this.progress.tell(this.live, counts, request.status);
   }

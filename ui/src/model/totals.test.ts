@@ -24,6 +24,12 @@ test('what a fork keeps is told apart from what it spent itself', () => {
   expect(totalParts({ blocks: 16, failed: 0 }, NO_SUMS, kept).at(-1)?.title).toContain('4.1k tokens in, 600 out');
 });
 
+test('answers that another sample paid for are no spending of this one', () => {
+  const shared = { ...NO_SUMS, modelCalls: 1, promptTokens: 900, completionTokens: 60 };
+  expect(line({ blocks: 2, failed: 0 }, NO_SUMS, null, shared)).toBe('2 blocks · shared: 1 model call');
+  expect(totalParts({ blocks: 2, failed: 0 }, NO_SUMS, null, shared).at(-1)?.title).toContain('900 tokens in, 60 out');
+});
+
 test('a cost says which calls it leaves out', () => {
   expect(costTitle({ ...NO_SUMS, cost: 0.5, unpriced: 2 })).toBe(
     '0.5 US dollars, without 2 calls of models that have no price',

@@ -6,8 +6,14 @@ import type { Counts, Sums } from '../host/host';
 
 export type Part = { id: string; text: string; isBad?: boolean; title?: string };
 
-/** What it has none of is left out. `kept`: the answers of models that a fork has from its original. */
-export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums, kept: Sums | null = null): Part[] {
+/** What it has none of is left out. `kept`: the answers of models that a fork has from its original; `shared`: those that
+ * another sample of an experiment paid for. */
+export function totalParts(
+  counts: Pick<Counts, 'blocks' | 'failed'>,
+  sums: Sums,
+  kept: Sums | null = null,
+  shared: Sums | null = null,
+): Part[] {
   const parts: Part[] = [{ id: 'blocks', text: plural(counts.blocks, 'block', 'blocks') }];
   if (sums.modelCalls > 0) parts.push({ id: 'calls', text: plural(sums.modelCalls, 'model call', 'model calls') });
   if (sums.promptTokens + sums.completionTokens > 0)
@@ -19,7 +25,17 @@ export function totalParts(counts: Pick<Counts, 'blocks' | 'failed'>, sums: Sums
   if (sums.changes > 0) parts.push({ id: 'writes', text: plural(sums.changes, 'write', 'writes') });
   if (counts.failed > 0) parts.push({ id: 'failed', text: `${thousands(counts.failed)} failed`, isBad: true });
   if (kept) parts.push(keptPart(kept));
+  if (shared) parts.push(sharedPart(shared));
   return parts;
+}
+
+function sharedPart({ modelCalls, promptTokens, completionTokens }: Sums): Part {
+  const tokens = `${short(promptTokens)} tokens in, ${short(completionTokens)} out`;
+  return {
+    id: 'shared',
+    text: `shared: ${plural(modelCalls, 'model call', 'model calls')}`,
+    title: `${tokens}. Another sample of the experiment asked the same and paid for the answer.`,
+  };
 }
 
 function keptPart(kept: Sums): Part {

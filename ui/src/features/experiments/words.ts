@@ -182,6 +182,12 @@ export function summaryWords({ base, arms, missing }: ExperimentView): string {
   return `${plural(ended, 'sample', 'samples')} ended${rest}: ${plural(better, 'arm is', 'arms are')} better than base.`;
 }
 
+/** How many of a sample's calls another sample paid for. */
+export const sharedCallsWords = ({ modelCalls, sharedCalls }: { modelCalls: number; sharedCalls: number }): string =>
+  sharedCalls === 0
+    ? ''
+    : ` (${sharedCalls === modelCalls ? '' : `${thousands(sharedCalls)} of them `}shared with other samples, which paid)`;
+
 /** Which values of an arm an edit writes: `model and temperature of the arm`. */
 export function adoptedWords(values: readonly string[]): string {
   const last = values.at(-1) ?? 'nothing';

@@ -61,6 +61,8 @@ pub struct Spans {
     usage: FxHashMap<SpanIndex, Usage>,
     /// The part of it that another request paid for, of which this one is a fork.
     kept_usage: FxHashMap<SpanIndex, Usage>,
+    /// What of it another sample of an experiment paid for.
+    shared_usage: Usage,
     /// The last event that a fork has in common with that request; 0 if this is no fork.
     kept_until: Seq,
     /// When the request was taken up again, and when it ended.

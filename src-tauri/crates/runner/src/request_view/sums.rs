@@ -207,6 +207,14 @@ impl RequestView {
         (model_calls > 0).then_some(kept)
     }
 
+    /// What a sample of an experiment got of answers that another sample paid for; none if it shares none.
+    pub(crate) fn shared(&self) -> Option<Sums> {
+        let Usage { model_calls, prompt_tokens, completion_tokens } = self.spans.whole_shared_usage();
+        let shared =
+            Sums { model_calls: model_calls.into(), prompt_tokens, completion_tokens, ..Sums::default() };
+        (model_calls > 0).then_some(shared)
+    }
+
     /// Adds up the members of a group that is shown, if that was not done before.
     pub(super) fn keep_sums(&mut self, group: Node) {
         if self.sums.is_kept(&self.tree, group) {

@@ -50,6 +50,9 @@ pub struct ViewHead {
     /// The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Sums>,
+    /// The answers that another sample of an experiment paid for, without costs; absent if it shares none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Sums>,
     /// When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
     /// leaves. All times of a request are told from here.
     pub from: i64,
@@ -85,6 +88,9 @@ pub struct ViewUpdate {
     /// The answers of models that a fork keeps, and that its origin paid for; absent if it keeps none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kept: Option<Sums>,
+    /// The answers that another sample of an experiment paid for, without costs; absent if it shares none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub shared: Option<Sums>,
     /// When its first event was, in milliseconds since the epoch. Of a fork that is the first of the request that it
     /// leaves. All times of a request are told from here.
     pub from: i64,

@@ -56,6 +56,7 @@ impl Workspace {
             counts: view.counts(),
             sums: view.sums(),
             kept: view.kept(),
+            shared: view.shared(),
             from,
             to,
             start: view.start(),
@@ -248,6 +249,7 @@ impl Workspace {
             counts,
             sums,
             kept: shown.kept(),
+            shared: shown.shared(),
             from,
             to,
             root,
@@ -264,7 +266,9 @@ impl Workspace {
         for look in 1.. {
             let mut row = None;
             view.advance(&source, |spans| {
+                let known = spans.model_calls().len();
                 self.store.extend_spans(request, spans).map_err(Fault::internal)?;
+                self.leave_out_shared(request, spans, known)?;
                 let found = row.insert(self.request(request)?);
                 spans.set_waiting(found.status == RequestStatus::Suspended);
                 Ok(!found.status.is_terminal())

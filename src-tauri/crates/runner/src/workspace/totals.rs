@@ -2,7 +2,7 @@
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Seq};
-use engine::views::spans::{SpanIndex, Spans, Usage};
+use engine::views::spans::{Fact, SpanIndex, Spans, Usage, fact};
 use store::RequestQuery;
 
 use super::Workspace;
@@ -64,6 +64,27 @@ impl Workspace {
             totals.sums.add(&Sums { cost, unpriced: u64::from(cost.is_none()), ..Sums::default() });
         }
         Ok((totals, spans))
+    }
+
+    /// Takes answers out of what a sample of an experiment spent that another sample paid for. Calls before number `known`
+    /// were looked at before.
+    pub(super) fn leave_out_shared(&self, request: &str, spans: &mut Spans, known: usize) -> Result<(), Fault> {
+        let kept = spans.kept_until();
+        let fresh = spans.model_calls()[known..].iter().filter(|(seq, _)| *seq > kept);
+        let fresh: Vec<(Seq, SpanIndex)> = fresh.copied().collect();
+        if fresh.is_empty() || !self.store.is_sample(request).map_err(Fault::internal)? {
+            return Ok(());
+        }
+        for (seq, index) in fresh {
+            let Some(event) = self.store.event_at(request, seq).map_err(Fault::internal)? else { continue };
+            let EventKind::EffectFinished { result, .. } = &event.kind else { continue };
+            if let Some(Fact::ModelCalled { prompt, completion }) = fact(&event.kind, |_| 0, |_| None)
+                && result.get("sharedMs").is_some_and(serde_json::Value::is_u64)
+            {
+                spans.share(index, Usage { model_calls: 1, prompt_tokens: prompt, completion_tokens: completion });
+            }
+        }
+        Ok(())
     }
 
     /// What the model calls cost that ended with these events, each where it has a price; an empty list where

@@ -37,7 +37,7 @@ impl Spans {
         self.usage.get(&index).copied().unwrap_or_default()
     }
 
-    /// What a span asked of models before a fork, which the fork keeps and did not spend.
+    /// What a span asked of models that its request did not spend: before a fork, or shared by another sample.
     pub fn kept_usage(&self, index: SpanIndex) -> Usage {
         self.kept_usage.get(&index).copied().unwrap_or_default()
     }
@@ -49,7 +49,18 @@ impl Spans {
 
     /// What all of them asked of models before a fork.
     pub fn whole_kept_usage(&self) -> Usage {
-        sum(self.kept_usage.values())
+        sum(self.kept_usage.values()).without(self.shared_usage)
+    }
+
+    /// Says that another sample of an experiment paid for a call of a span. Like what a fork keeps, it is then not spent.
+    pub fn share(&mut self, index: SpanIndex, call: Usage) {
+        self.kept_usage.entry(index).or_default().add(call);
+        self.shared_usage.add(call);
+    }
+
+    /// What all of them got of answers that another sample paid for.
+    pub fn whole_shared_usage(&self) -> Usage {
+        self.shared_usage
     }
 
     /// Says that the request is a fork, and the last event that it has in common with the other one. It must be known
@@ -91,5 +102,9 @@ mod tests {
         assert_eq!(tokens(spans.kept_usage(0)), (2, 30, 2));
         assert_eq!(tokens(spans.usage(0).without(spans.kept_usage(0))), (1, 40, 1));
         assert_eq!((spans.whole_usage(), spans.whole_kept_usage()), (spans.usage(0), spans.kept_usage(0)));
+        let shared = Usage { model_calls: 1, prompt_tokens: 40, completion_tokens: 1 };
+        spans.share(0, shared);
+        assert_eq!(tokens(spans.usage(0).without(spans.kept_usage(0))), (0, 0, 0));
+        assert_eq!((tokens(spans.whole_kept_usage()), spans.whole_shared_usage()), ((2, 30, 2), shared));
     }
 }

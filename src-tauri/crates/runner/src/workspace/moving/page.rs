@@ -176,6 +176,7 @@ impl Workspace {
             counts: view.counts(),
             sums: view.sums(),
             kept: view.kept(),
+            shared: view.shared(),
             from,
             to,
             start: view.start(),
