@@ -56,3 +56,41 @@ test('rows that come, go or become disabled leave exactly one stop', async () =>
   button('a').disabled = true;
   await vi.waitFor(() => expect(stops().filter((one) => one !== 'a')).toEqual(['d']));
 });
+
+test('what CSS hides is neither a Tab stop nor stepped on', async () => {
+  list(
+    '<button style="display: none">a</button><button>b</button><span style="display: none"><button>c</button></span>' +
+      '<button style="visibility: hidden">d</button><button disabled>e</button><button>f</button><span hidden><button>g</button></span>',
+  );
+  expect(stops().filter((one) => one !== 'e')).toEqual(['b']);
+  button('b').focus();
+  press('ArrowDown');
+  expect(focused()).toBe('f');
+  press('ArrowDown');
+  expect(focused()).toBe('f');
+  press('ArrowUp');
+  expect(focused()).toBe('b');
+  press('ArrowUp');
+  expect(focused()).toBe('b');
+  press('End');
+  await vi.waitFor(() => expect(focused()).toBe('f'));
+  press('Home');
+  await vi.waitFor(() => expect(focused()).toBe('b'));
+});
+
+test('when the box gets narrower, the Tab stop moves to an element that is still shown', () => {
+  let resized = () => {};
+  const { ResizeObserver } = globalThis;
+  globalThis.ResizeObserver = class extends ResizeObserver {
+    constructor(act: ResizeObserverCallback) {
+      super(act);
+      resized = () => act([], this);
+    }
+  };
+  list('<button>a</button><button>b</button>');
+  globalThis.ResizeObserver = ResizeObserver;
+  button('a').focus();
+  button('a').style.display = 'none';
+  resized();
+  expect(stops()).toEqual(['b']);
+});

@@ -15,6 +15,15 @@ const STEPS: Record<Options['arrows'], Record<string, number>> = {
   both: { ArrowDown: 1, ArrowUp: -1, ArrowRight: 1, ArrowLeft: -1 },
 };
 
+/** Whether an element can take the focus: a narrow window hides some buttons by CSS alone. */
+function isShown(one: HTMLElement): boolean {
+  if (one.checkVisibility) return one.checkVisibility({ visibilityProperty: true });
+  if (getComputedStyle(one).visibility === 'hidden') return false;
+  for (let at: Element | null = one; at; at = at.parentElement)
+    if (getComputedStyle(at).display === 'none') return false;
+  return true;
+}
+
 export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
   return (box) => {
     let last: HTMLElement | null = null;
@@ -23,9 +32,9 @@ export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
     function update() {
       const items = all();
       const stop =
-        items.find((one) => one === last) ??
-        items.find((one) => one.getAttribute('aria-current') === 'true') ??
-        items[0];
+        items.find((one) => one === last && isShown(one)) ??
+        items.find((one) => one.getAttribute('aria-current') === 'true' && isShown(one)) ??
+        items.find(isShown);
       for (const one of items) {
         const index = one === stop ? 0 : -1;
         if (one.tabIndex !== index || !one.hasAttribute('tabindex')) one.tabIndex = index;
@@ -44,7 +53,7 @@ export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
       const at = items.findIndex((one) => one === event.target);
       if (at < 0) return;
       const step = STEPS[arrows][event.key];
-      if (step !== undefined) items[at + step]?.focus();
+      if (step !== undefined) (step > 0 ? items.slice(at + 1) : items.slice(0, at).reverse()).find(isShown)?.focus();
       else if (event.key === 'Home') edge(true);
       else if (event.key === 'End') edge(false);
       else return;
@@ -55,11 +64,10 @@ export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
       const list = scroller ? box.querySelector(scroller) : null;
       if (list) list.scrollTop = start ? 0 : list.scrollHeight;
       // Rows of a long list are there one frame after it was scrolled.
-      requestAnimationFrame(() =>
-        all()
-          .at(start ? 0 : -1)
-          ?.focus(),
-      );
+      requestAnimationFrame(() => {
+        const items = all();
+        (start ? items : items.reverse()).find(isShown)?.focus();
+      });
     }
 
     const observer = new MutationObserver(update);
@@ -67,13 +75,17 @@ export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
       subtree: true,
       childList: true,
       attributes: true,
-      attributeFilter: ['disabled', 'aria-current'],
+      attributeFilter: ['disabled', 'aria-current', 'aria-hidden', 'hidden'],
     });
+    // CSS shows and hides by the width of the box; the Tab stop must be an element that is shown.
+    const sized = new ResizeObserver(update);
+    sized.observe(box);
     box.addEventListener('focusin', onfocusin);
     box.addEventListener('keydown', onkeydown);
     update();
     return () => {
       observer.disconnect();
+      sized.disconnect();
       box.removeEventListener('focusin', onfocusin);
       box.removeEventListener('keydown', onkeydown);
     };
