@@ -120,7 +120,10 @@ test('keys step, and the window follows', async () => {
   await open();
   await choose(FAILED);
   await untilTick(TICKS);
+  // Outside of the source this key opens the context menu.
   await press('F10', { shiftKey: true });
+  expect(asked.at(-1)?.to).toBe('stay');
+  await fireEvent.keyDown(screen.getByTestId('source-lines'), { key: 'F10', shiftKey: true });
   await untilTick(TICKS - 1);
   expect(asked.at(-1)?.to).toBe('backOver');
   expect(app.route.place.seq).toBe(seqOf());

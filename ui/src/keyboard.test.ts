@@ -131,6 +131,16 @@ test('keys without Ctrl or Alt can be turned off, and stay so', async () => {
   expect(app.route.place.tab).toBe('items');
 });
 
+test('Ctrl+Shift with a letter is another key than Ctrl with it', async () => {
+  await open();
+  await press('K', { ctrlKey: true, shiftKey: true });
+  expect(app.window.sheet).toBe('fork');
+  app.window.sheet = null;
+  await waitFor(() => expect(document.querySelector('[role=dialog]')).toBeNull());
+  await press('k', { ctrlKey: true });
+  expect(app.window.sheet).toBe('palette');
+});
+
 test('every key of the table is in the list of keys', async () => {
   await open();
   await press('?', { shiftKey: true });

@@ -26,6 +26,8 @@ const CONTROLS: readonly KeyGroup[] = [
       ['↑ ↓', 'Entry above, below'],
       ['← →', 'Fold, unfold'],
       ['Esc', 'Close what is open'],
+      ['Menu', 'Context menu of what has the focus'],
+      ['Shift+F10', 'The same; in the lines and buttons of a source it steps back over'],
     ],
   },
   {

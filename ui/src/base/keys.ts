@@ -3,14 +3,29 @@
 type Pressed = Pick<KeyboardEvent, 'key' | 'ctrlKey' | 'metaKey' | 'altKey' | 'shiftKey'> &
   Partial<Pick<KeyboardEvent, 'getModifierState'>>;
 
-/** What was pressed. A printed character is itself, however it is typed: with Shift, with AltGr, or under Caps Lock. */
+/**
+ * What was pressed. A printed character is itself, however it is typed: with Shift, with AltGr, or under Caps Lock. Only
+ * Ctrl or Alt with a letter tells Shift apart, because Shift then prints no other character.
+ */
 export function chordOf(event: Pressed): string {
   const { key, shiftKey } = event;
   const isTyped = key.length === 1 && (event.getModifierState?.('AltGraph') ?? false);
   const ctrl = (event.ctrlKey || event.metaKey) && !isTyped;
   const alt = event.altKey && !isTyped;
   const name = key.length === 1 && (ctrl || alt || !shiftKey) ? key.toLowerCase() : key;
-  return [ctrl && 'Ctrl', alt && 'Alt', shiftKey && key.length > 1 && 'Shift', name].filter(Boolean).join('+');
+  const isShifted = shiftKey && (key.length > 1 || ((ctrl || alt) && key.toLowerCase() !== key.toUpperCase()));
+  return [ctrl && 'Ctrl', alt && 'Alt', isShifted && 'Shift', name].filter(Boolean).join('+');
+}
+
+/** Where Shift+F10 is the key of a command: stepping back. Everywhere else it opens the context menu. */
+const STEPS_BACK = '[data-steps]';
+
+/** Whether a key opens the context menu of what has the focus. The menu key does so everywhere. */
+export function opensMenu(event: KeyboardEvent): boolean {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  if (event.key === 'F10' && event.shiftKey)
+    return !(event.target instanceof Element && event.target.closest(STEPS_BACK));
+  return event.key === 'ContextMenu';
 }
 
 /** A key that also writes a character: it is a command only where no text is being written. */

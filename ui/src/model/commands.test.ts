@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { chordOf } from '../base/keys';
 import { verbs } from '../host/bindings';
 import { COMMANDS, EXCEPT, NOT_IN_THE_WINDOW, ONLY_IN_THE_WINDOW, tip, type Command } from './commands';
 
@@ -45,4 +46,18 @@ test('a tooltip names the keys', () => {
 test('titles use the words of the field', () => {
   const odd = COMMANDS.filter(({ title }) => /put away|of today|a place of|no more/.test(title));
   expect(odd.map((one) => one.title)).toEqual([]);
+});
+
+test('every key of the table can be pressed', () => {
+  const wrong = COMMANDS.flatMap((one) => one.keys).filter((chord) => {
+    const [, ctrl, alt, shift, name = ''] = /^(Ctrl\+)?(Alt\+)?(Shift\+)?(.+)$/.exec(chord) ?? [];
+    const [ctrlKey, altKey, shiftKey] = [ctrl, alt, shift].map((part) => part !== undefined) as [
+      boolean,
+      boolean,
+      boolean,
+    ];
+    const key = shiftKey && name.length === 1 ? name.toUpperCase() : name;
+    return chordOf({ key, ctrlKey, altKey, shiftKey, metaKey: false }) !== chord;
+  });
+  expect(wrong).toEqual([]);
 });

@@ -1,6 +1,6 @@
 // The one place where a key becomes a command. What a control does with its own keys it does itself, and says so by
 // preventing the default.
-import { chordOf, isSingle, isWriting, ownsArrows } from '../base/keys';
+import { chordOf, isSingle, isWriting, opensMenu, ownsArrows } from '../base/keys';
 import { zoneOf } from '../base/zones';
 import type { AppModel } from './app.svelte';
 import { COMMANDS, type Command } from './commands';
@@ -8,7 +8,7 @@ import { keymap } from './keymap.svelte';
 
 /** The command that a key stands for where it was pressed; none while a dialog is open. */
 export function commandOf(app: AppModel, event: KeyboardEvent): Command | undefined {
-  if (event.defaultPrevented || event.isComposing || app.window.sheet !== null) return undefined;
+  if (event.defaultPrevented || event.isComposing || app.window.sheet !== null || opensMenu(event)) return undefined;
   const chord = chordOf(event);
   if (isSingle(chord) && (isWriting(event.target) || !app.window.singleKeys)) return undefined;
   const zone = zoneOf(event.target)?.dataset.zone;

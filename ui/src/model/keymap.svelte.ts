@@ -6,10 +6,10 @@ import type { Command } from './command';
 
 const KEPT = 'keys.changed';
 /** Keys that move the focus, leave or confirm something, or write: no command may take them from what has the focus. */
-const OF_CONTROLS = ['Tab', 'Shift+Tab', 'Enter', 'Shift+Enter', 'Escape', ' ', 'Backspace', 'Delete'];
+const OF_CONTROLS = ['Tab', 'Shift+Tab', 'Enter', 'Shift+Enter', 'Escape', ' ', 'Backspace', 'Delete', 'ContextMenu'];
 /** The native menu has them. */
 const OF_WINDOW: Record<string, string> = { 'Ctrl+q': 'Ctrl+Q quits Flowglass', 'Ctrl+w': 'Ctrl+W closes the window' };
-const OF_TEXTS = ['Ctrl+a', 'Ctrl+c', 'Ctrl+v', 'Ctrl+x', 'Ctrl+y', 'Ctrl+z'];
+const OF_TEXTS = ['Ctrl+a', 'Ctrl+c', 'Ctrl+v', 'Ctrl+x', 'Ctrl+y', 'Ctrl+z', 'Ctrl+Shift+v', 'Ctrl+Shift+z'];
 /** Keys that move within lists, trees and texts: only a command of the part that has the focus may have them. */
 const OF_LISTS = ['ArrowUp', 'ArrowDown', 'ArrowLeft', 'ArrowRight', 'Home', 'End', 'PageUp', 'PageDown'];
 
@@ -32,6 +32,11 @@ export class KeyMap {
 
   isChanged(id: string): boolean {
     return id in this.#changed;
+  }
+
+  /** The commands that were given other keys, with these keys. */
+  get changed(): Readonly<Record<string, readonly string[]>> {
+    return this.#changed;
   }
 
   get hasChanges(): boolean {

@@ -46,7 +46,7 @@ test('no key does two things, and first keys that another has now are not given 
 });
 
 test('keys that controls and texts need are refused', () => {
-  for (const chord of ['Tab', 'Enter', 'Escape', ' ', 'Ctrl+c', 'ArrowDown'])
+  for (const chord of ['Tab', 'Enter', 'Escape', ' ', 'Ctrl+c', 'ArrowDown', 'ContextMenu', 'Ctrl+Shift+z'])
     expect(keymap.set(of('instant.live'), chord, COMMANDS)).toMatch(/ is for (what has the focus|texts)$/);
   // Within the timeline arrows are commands of the table.
   expect(keymap.set(of('timeline.find'), 'End', COMMANDS)).toBe('End is the key of “Last row”');

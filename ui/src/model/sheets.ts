@@ -41,7 +41,7 @@ export const SHEETS: readonly Command[] = [
   sheet('culprit', 'Do', 'Where was it decided?', 'critical', hasEnded),
   sheet('adopt', 'Do', 'Adopt the chosen arm of the experiment', 'edit', hasArm),
   sheet('replay', 'Do', 'Replay this request with the current code', 'loop', hasEnded, ['Ctrl+Shift+l']),
-  sheet('search', 'Go', 'Search all runs', 'search', hasFolder, ['Ctrl+Shift+F']),
+  sheet('search', 'Go', 'Search all runs', 'search', hasFolder, ['Ctrl+Shift+f']),
   sheet('history', 'Go', 'State history', 'change', isOpen),
   sheet('diff', 'Go', 'Compare two instants, or two requests', 'change', isOpen, ['Ctrl+Shift+d']),
   sheet('check', 'Go', 'Errors and warnings of all flows', 'warn', hasFolder),
