@@ -3,8 +3,10 @@
 import { cleanup, fireEvent, render, screen, waitFor } from '@testing-library/svelte';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import App from './App.svelte';
+import { applyTheme } from './base/theme';
 import { FakeHost } from './host/fake';
 import { AppModel } from './model/app.svelte';
+import { COMMANDS } from './model/commands';
 import { Router } from './model/route.svelte';
 
 let app: AppModel;
@@ -25,6 +27,7 @@ const type = async (id: string, value: string) => fireEvent.change(await box(id)
 beforeEach(() => localStorage.clear());
 afterEach(() => {
   cleanup();
+  applyTheme('system');
   vi.restoreAllMocks();
 });
 
@@ -128,4 +131,37 @@ test("the program's log is opened from the section about data, which then says w
   await open('data');
   await fireEvent.click(await screen.findByTestId('open-log'));
   expect(await screen.findByText(await host.openLog())).toBeTruthy();
+});
+
+const shownSize = async () => (await box('own-zoom')).value;
+
+test('the text size and the theme that are shown are the real ones, also when keys change them', async () => {
+  await open('look');
+  expect(await shownSize()).toBe('100');
+  await fireEvent.keyDown(document.body, { key: '+', ctrlKey: true });
+  await waitFor(async () => expect(await shownSize()).toBe('110'));
+  await fireEvent.keyDown(document.body, { key: '-', ctrlKey: true });
+  await fireEvent.keyDown(document.body, { key: '-', ctrlKey: true });
+  await waitFor(async () => expect(await shownSize()).toBe('90'));
+  await fireEvent.keyDown(document.body, { key: '0', ctrlKey: true });
+  await waitFor(async () => expect(await shownSize()).toBe('100'));
+  COMMANDS.find((one) => one.id === 'theme.dark')?.run(app);
+  await waitFor(() => expect(screen.getByRole('radio', { name: 'Dark' }).getAttribute('aria-checked')).toBe('true'));
+});
+
+test('a text size that another program chose is in force and shown at once; an older file takes no choice back', async () => {
+  await open('look');
+  await screen.findByTestId('own-editor');
+  const scaled = vi.spyOn(host, 'setZoom');
+  await host.changeOwnSettings([{ field: 'textSize', value: 150 }]);
+  await fireEvent(window, new Event('focus'));
+  await waitFor(async () => expect(await shownSize()).toBe('150'));
+  expect(scaled).toHaveBeenLastCalledWith(150);
+  // The file can be read, but not written: what it said before is no news.
+  vi.spyOn(host, 'changeOwnSettings').mockRejectedValue({ kind: 'internal', message: 'it is read-only' });
+  await type('own-zoom', '125');
+  await screen.findByTestId('fault');
+  await fireEvent(window, new Event('focus'));
+  await new Promise((done) => setTimeout(done));
+  expect(await shownSize()).toBe('125');
 });

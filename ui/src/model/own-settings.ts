@@ -1,15 +1,13 @@
 // What a person chose for all folders, as it is kept in the file of their own settings: theme, density, size of the
 // text, keys. The window's own memory holds the same, so that a window looks right before the file was read.
 import { isRecord } from '../base/json';
+import { looks, TEXT_SIZES } from '../base/looks.svelte';
 import { recall, remember } from '../base/remember';
 import { DENSITIES, rows, type Density } from '../base/density.svelte';
 import { applyTheme, chosenTheme, THEMES } from '../base/theme';
 import { asFault } from '../host/host';
 import type { AppModel } from './app.svelte';
 import { keymap } from './keymap.svelte';
-
-/** Sizes of the text, in percent. */
-export const ZOOMS = [80, 90, 100, 110, 125, 150, 175, 200] as const;
 
 /** The fields of the file, each with the name it has in the memory of the window. */
 const KEPT = { theme: 'theme', density: 'density', textSize: 'zoom', singleKeys: 'keys.single', keys: 'keys.changed' };
@@ -18,28 +16,55 @@ type Field = keyof typeof KEPT;
 const IS: Record<Field, (value: unknown) => boolean> = {
   theme: (value) => THEMES.some((one) => one === value),
   density: (value) => DENSITIES.some((one) => one === value),
-  textSize: (value) => ZOOMS.some((one) => one === value),
+  textSize: (value) => TEXT_SIZES.some((one) => one === value),
   singleKeys: (value) => typeof value === 'boolean',
   keys: isRecord,
 };
 
-/** Puts in force what the file says; what it does not say, or says wrongly, stays as the window remembers it. */
+/** What the file said when it was last read, how often this window wrote to it, and how many writes are not over. */
+type FileSeen = { said: Record<string, unknown>; writes: number; open: number };
+const SEEN = new WeakMap<AppModel, FileSeen>();
+const seenBy = (app: AppModel): FileSeen => {
+  const found = SEEN.get(app) ?? { said: {}, writes: 0, open: 0 };
+  SEEN.set(app, found);
+  return found;
+};
+
+const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
+
+/**
+ * Puts in force what has changed in the file since it was last read; another window or a person may have written it. What
+ * it does not say, or says wrongly, stays as the window has it.
+ */
 export async function readOwnSettings(app: AppModel): Promise<void> {
   if (app.host.isCopy) return;
+  const seen = seenBy(app);
+  const { writes } = seen;
   const { settings } = await app.host.ownSettings();
-  if (!isRecord(settings)) return;
-  const found = (Object.keys(KEPT) as Field[]).filter((field) => IS[field](settings[field]));
-  const changed = found.filter((field) => {
-    const isOther = JSON.stringify(recall<unknown>(KEPT[field], null)) !== JSON.stringify(settings[field]);
-    if (isOther) remember(KEPT[field], settings[field]);
-    return isOther;
-  });
+  // An answer from before a choice of this window would take the choice back.
+  if (!isRecord(settings) || seen.open > 0 || writes !== seen.writes) return;
+  const inForce: Record<Field, unknown> = {
+    theme: looks.theme,
+    density: rows.density,
+    textSize: looks.textSize,
+    singleKeys: app.window.singleKeys,
+    keys: keymap.changed,
+  };
+  const changed = (Object.keys(KEPT) as Field[]).filter(
+    (field) =>
+      IS[field](settings[field]) &&
+      !isSame(settings[field], seen.said[field]) &&
+      !isSame(settings[field], inForce[field]),
+  );
+  seen.said = settings;
+  for (const field of changed) remember(KEPT[field], settings[field]);
   if (changed.includes('theme')) {
     applyTheme(chosenTheme());
     void app.host.setTheme(chosenTheme()).catch(() => {});
   }
+  looks.reload();
   if (changed.includes('density')) rows.reload();
-  if (changed.includes('textSize')) void app.host.setZoom(recall(KEPT.textSize, 100)).catch(() => {});
+  if (changed.includes('textSize')) void app.host.setZoom(looks.textSize).catch(() => {});
   if (changed.includes('singleKeys')) app.window.singleKeys = recall(KEPT.singleKeys, true);
   if (changed.includes('keys')) keymap.reload();
 }
@@ -57,12 +82,17 @@ const NOT_KEPT = {
 
 /** Writes a field of the file. Answers whether it could. */
 export async function changeOwn(app: AppModel, field: string, value: unknown): Promise<boolean> {
+  const seen = seenBy(app);
+  seen.writes++;
+  seen.open++;
   try {
     await app.host.changeOwnSettings([{ field, value }]);
     return true;
   } catch (thrown) {
     app.faults.tell(asFault(thrown).message, NOT_KEPT);
     return false;
+  } finally {
+    seen.open--;
   }
 }
 
