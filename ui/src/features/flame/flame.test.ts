@@ -73,3 +73,38 @@ test('a request without tokens, or without rows, is one empty box; a deep one is
   const deep = rows(Array.from({ length: 20_000 }, (_, depth) => ({ depth, name: `b${depth}`, ms: 1 })));
   expect(boxesOf(flameOf(deep, 'time')).length).toBe(3_000);
 });
+
+/** The same numbers in every run: a linear congruential generator. */
+function numbers(seed: number) {
+  let state = seed;
+  return (below: number) => {
+    state = (state * 1_103_515_245 + 12_345) % 2_147_483_648;
+    return Math.floor((state / 2_147_483_648) * below);
+  };
+}
+
+test('no box leaves the box it is in, and none lies over another', () => {
+  for (let seed = 1; seed <= 200; seed++) {
+    const pick = numbers(seed);
+    let depth = 0;
+    const list = Array.from({ length: 1 + pick(150) }, (_, n) => {
+      depth = n === 0 ? 0 : pick(depth + 2);
+      const isGroup = pick(10) === 0;
+      return { depth, name: isGroup ? null : `b${pick(12)}`, ms: pick(2) * pick(10_000) + pick(3) / 7 };
+    });
+    const boxes = boxesOf(flameOf(rows(list), 'time'));
+    const placed = new Map(boxes.map((box) => [box.flame, box]));
+    for (const box of boxes) {
+      expect(box.from, `seed ${seed}`).toBeGreaterThanOrEqual(0);
+      let from = box.from;
+      for (const inner of box.flame.inside.map((flame) => placed.get(flame))) {
+        if (!inner) continue;
+        expect(inner.depth).toBe(box.depth + 1);
+        expect(inner.from, `seed ${seed}`).toBeGreaterThanOrEqual(from);
+        expect(inner.to, `seed ${seed}`).toBeGreaterThan(inner.from);
+        expect(inner.to, `seed ${seed}`).toBeLessThanOrEqual(box.to);
+        from = inner.to;
+      }
+    }
+  }
+});

@@ -89,7 +89,7 @@ function settle(root: Flame) {
 const NARROWEST = 0.001;
 const MOST_BOXES = 3_000;
 
-/** The boxes to draw, with one block as wide as all; their places go from 0 to 1. */
+/** The boxes to draw, with one block as wide as all; their places go from 0 to 1, and none leaves the box it is in. */
 export function boxesOf(flame: Flame): Box[] {
   const boxes: Box[] = [];
   const open: Box[] = [{ flame, depth: 0, from: 0, to: 1 }];
@@ -99,7 +99,8 @@ export function boxesOf(flame: Flame): Box[] {
     const scale = (box.to - box.from) / box.flame.value;
     let { from } = box;
     for (const inner of box.flame.inside) {
-      const to = from + inner.value * scale;
+      // Sums of fractions may pass the end by a rounding error.
+      const to = Math.min(box.to, from + inner.value * scale);
       if (to - from >= NARROWEST) open.push({ flame: inner, depth: box.depth + 1, from, to });
       from = to;
     }
