@@ -42,7 +42,8 @@ fn place() -> Place {
 fn run(place: &Place, request: &str, session: &str, action: &str, input: &Value) {
     let input = input.to_string();
     let args = ["run", "main", action, "--user", "ada", "--session", session, "--request", request, "--input", &input];
-    place.run(&args).done();
+    let answer = place.run(&args);
+    assert_eq!(answer.code, Some(0), "{answer}");
 }
 
 /// The answer, and the write that it leads to: the request, the block, and the place.
