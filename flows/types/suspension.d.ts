@@ -1,5 +1,5 @@
 /**
- * Runs that wait for somebody: `ctx.suspend`, and what a flow sees of it.
+ * Runs that wait for a person's answer: `ctx.suspend`, its result and its errors.
  */
 
 import type { JsonValue, Schema } from "./schema.js";
@@ -9,21 +9,24 @@ export type SuspensionStatus = "pending" | "approved" | "rejected" | "submitted"
 /** How a question may be answered. */
 export type SuspendAction = "approve" | "reject" | "submit" | "skip";
 
-/** What `ctx.suspend` gives for a question that was skipped. */
+/** The result of `ctx.suspend` for a skipped question. */
 export declare const SUSPENSION_SKIPPED: unique symbol;
 
-/** What `ctx.suspend` gives: the answer's data, or the sentinel where the question may be skipped. */
+/** The result of `ctx.suspend`: the data of the answer, or `SUSPENSION_SKIPPED` if the question may be skipped. */
 export type SuspendAnswer<T, A extends SuspendAction> = "skip" extends A ? T | typeof SUSPENSION_SKIPPED : T;
 
 export interface SuspendOptions<T = any, A extends SuspendAction = SuspendAction> {
-  /** Why the run waits, for example `human_approval`. With `human_input` the usual answer is data. */
+  /** Why the run waits, for example `human_approval`. With `human_input`, `allow` is `["submit"]` by default. */
   reason: string;
-  /** What the person who answers should read. */
+  /** The question for the person who answers. */
   message?: string;
   data?: Record<string, unknown>;
-  /** Which answers it takes. Usually yes and no; with a `resumeSchema` data too; with `human_input` only data. */
+  /**
+   * Default: `approve` and `reject`, with a `resumeSchema` also `submit`; for the reason `human_input` only
+   * `submit`.
+   */
   allow?: readonly A[];
-  /** The shape of the data of a yes or a submission. The debugger makes a form from it. */
+  /** The schema of the data of `approve` or `submit`. The window shows it as a form. */
   resumeSchema?: Schema<T, any> | { [key: string]: JsonValue };
   /** After this long without an answer, the call fails with `SuspensionTimeoutError`. */
   timeoutMs?: number;
@@ -31,7 +34,7 @@ export interface SuspendOptions<T = any, A extends SuspendAction = SuspendAction
   render?: { component: string; props?: Record<string, unknown> };
 }
 
-/** How a run stops to wait for somebody. It is control flow, not a failure, and no `rescue` ever sees it. */
+/** Thrown to stop a run until it is answered. It is control flow, not a failure, and no `rescue` can handle it. */
 export declare class SuspensionError extends Error {
   constructor(options: SuspendOptions & { suspensionId: string });
   readonly suspensionId: string;
@@ -42,7 +45,7 @@ export declare class SuspensionError extends Error {
   readonly timeoutMs?: number;
 }
 
-/** Somebody answered a suspension with no. Unlike `SuspensionError`, a `rescue` can handle it. */
+/** The answer to a suspension was `reject`. Unlike `SuspensionError`, a `rescue` can handle it. */
 export declare class SuspensionRejectedError extends Error {
   constructor(suspensionId: string, rejectedBy?: string, rejectionData?: unknown);
   readonly suspensionId: string;
@@ -50,7 +53,7 @@ export declare class SuspensionRejectedError extends Error {
   readonly rejectionData?: unknown;
 }
 
-/** Nobody answered a suspension in time. A `rescue` can handle it. */
+/** A suspension was not answered in time. A `rescue` can handle it. */
 export declare class SuspensionTimeoutError extends Error {
   constructor(suspensionId: string);
   readonly suspensionId: string;

@@ -224,7 +224,7 @@ fn what_is_wrong_names_what_is_right_and_goes_on() {
     let said = text(&place, "good", &["", "jump", "n 3", "b nowhere.ts:3", "b 1", "b x", "d 7", "p", "u 0", "h", "n"]);
     for right in [
         "nothing to repeat yet; n goes to the next statement",
-        "there is no word \"jump\"; the words are n s o bn bs bo c rc",
+        "unknown command \"jump\"; the commands are n s o bn bs bo c rc",
         "n takes no argument (got \"3\")",
         "this request did not run nowhere.ts; it ran flows/main.ts",
         "flows/main.ts:1 holds no statement that a block runs",

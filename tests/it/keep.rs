@@ -1,4 +1,4 @@
-//! A recorded run as a file of text: what a repository holds, and `verify` runs anywhere.
+//! Recorded runs as text files, which a repository can hold and `verify` can run on any machine.
 
 use serde_json::{Value, json};
 use tests::bench::Place;
@@ -53,7 +53,7 @@ fn elsewhere(place: &Place, files: &[&str]) -> Place {
 }
 
 #[test]
-fn a_run_of_a_conversation_stands_alone_in_its_file() {
+fn the_file_of_a_run_contains_the_conversation_that_the_run_saw() {
     let place = chat();
     for request in ["first", "second", "third"] {
         let kept = place.get(&format!("keep {request} --as {request}.run"));
@@ -64,7 +64,7 @@ fn a_run_of_a_conversation_stands_alone_in_its_file() {
     assert_eq!((verified.code, &verified.json()["same"]), (Some(0), &json!(3)), "{verified}");
     assert_eq!(verified.json()["results"][0]["file"], "third.run", "as they were named");
     assert_eq!(verified.json()["results"][0]["requestId"], "third");
-    // What it saw of the conversation is in its file: with other words then, the model is asked another question.
+    // The file has the conversation that the run saw: if its text is edited, the model is asked another question.
     let lines = text_of(&place, "third.run");
     let edited = lines.lines().map(|line| {
         let is_earlier = line.contains("\"request\":\"first\"") && line.contains("item_added");
@@ -86,14 +86,14 @@ impl Asking for Place {
 }
 
 #[test]
-fn a_file_holds_no_path_of_this_machine_and_is_the_same_again() {
+fn a_file_has_no_path_of_this_machine_and_is_the_same_if_kept_again() {
     let place = chat();
     place.get("keep third --as a.run");
     let text = text_of(&place, "a.run");
     let folder = place.dir().display().to_string();
     assert!(!text.contains(&folder), "{text}");
     assert!(text.contains("\"mock\":\"elsewhere.mock.json\""), "{text}");
-    // What happens in the database afterwards is not of this run.
+    // Later requests in the database do not change the file.
     let mock = format!("--mock={}", place.dir().join("elsewhere.mock.json").display());
     place.run(&[
         "run",
@@ -115,7 +115,7 @@ fn a_file_holds_no_path_of_this_machine_and_is_the_same_again() {
 }
 
 #[test]
-fn what_is_a_secret_by_now_is_not_in_the_file() {
+fn a_secret_that_the_settings_name_later_is_not_in_the_file() {
     let place = chat();
     let input = json!(format!("my key is {SECRET}")).to_string();
     let mock = format!("--mock={}", place.dir().join("elsewhere.mock.json").display());
@@ -163,18 +163,18 @@ fn a_difference_is_accepted_into_the_file_as_lines() {
     assert_eq!(added.len(), 2, "a line for each block that does otherwise: {added:#?}");
     assert!(before.lines().all(|line| after.lines().any(|new| new == line)), "nothing is lost");
     assert_eq!(place.get("verify failed.run")["same"], 1);
-    // What is expected in the database goes into the file, too.
+    // Expectations of the database are written to the file, too.
     place.get("verify --request failed --accept");
     place.get("keep failed --as again.run");
     assert_eq!(text_of(&place, "again.run").lines().filter(|line| line.contains("\"expected\"")).count(), 2);
-    // The code that ran does it as recorded: that is accepted by taking the lines away.
+    // The original code behaves as recorded, so accepting removes the lines.
     place.write("flows/chat.ts", CHAT);
     assert_eq!(place.ask("verify failed.run --accept").code, Some(0));
     assert_eq!(text_of(&place, "failed.run"), before);
 }
 
 #[test]
-fn what_cannot_be_kept_says_why() {
+fn a_run_that_cannot_be_kept_is_refused_with_a_reason() {
     let place = chat();
     place.get("keep first --as tests/first.run");
     for (line, code, what) in [
@@ -194,7 +194,7 @@ fn what_cannot_be_kept_says_why() {
 }
 
 #[test]
-fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
+fn a_wrong_file_is_reported_with_its_line_and_the_others_are_verified() {
     let place = chat();
     place.get("keep first --as first.run");
     let whole = text_of(&place, "first.run");
@@ -243,7 +243,7 @@ fn a_file_that_is_wrong_is_told_with_its_line_beside_those_that_are_right() {
     assert!(row["why"].as_str().is_some_and(|why| why.contains("limits.importBytes")), "{row}");
 }
 
-/// A file that others link to, and that only some may read, stays what it was.
+/// Links to an accepted file and its permissions are kept.
 #[cfg(unix)]
 #[test]
 fn an_accepted_file_is_changed_in_place() {
@@ -263,7 +263,7 @@ fn an_accepted_file_is_changed_in_place() {
     assert_eq!(mode.ok(), Some(0o640), "whoever could read it still can");
 }
 
-/// An editor may put other ends of lines into a file, and cut spaces off empty lines.
+/// An editor may change the ends of lines, and trim spaces.
 #[test]
 fn a_file_that_an_editor_has_saved_is_the_same_run() {
     let place = chat();
@@ -273,7 +273,7 @@ fn a_file_that_an_editor_has_saved_is_the_same_run() {
     assert_eq!(place.get("verify third.run")["same"], 1);
 }
 
-/// A run that fails in CI is looked at on another machine.
+/// A run that fails in CI can be examined on another machine.
 #[test]
 fn a_file_can_be_imported_and_looked_at() {
     let place = chat();
@@ -288,9 +288,9 @@ fn a_file_can_be_imported_and_looked_at() {
     assert_eq!(text_of(&other, "again.run"), text_of(&other, "third.run"));
 }
 
-/// What a block made of the environment is hidden on both sides, in a file that was kept and in what is accepted.
+/// A value that a block made of a secret is redacted in the kept file and in accepted lines, and compared as redacted.
 #[test]
-fn a_secret_is_the_same_secret_and_is_never_accepted_into_a_file() {
+fn a_secret_equals_its_redacted_value_and_is_never_accepted_into_a_file() {
     let place = chat();
     place.write("flowglass.json", r#"{ "env": { "TOKEN": { "valueEnv": "CHAT_TOKEN" } } }"#);
     let flow = |extra: &str| {

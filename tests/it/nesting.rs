@@ -1,4 +1,4 @@
-//! Sources that nest too deeply for a parser: one flow fails, with its place, and nothing else does.
+//! Sources that nest too deeply for a parser: only their flow fails, and the error names its place.
 
 use serde_json::{Value, json};
 use tests::bench::{Answer, Place};
@@ -16,7 +16,7 @@ fn deep(statement: &str) -> String {
     )
 }
 
-/// A workspace with a sound flow and this one, and what `flows` says of each.
+/// A workspace with a good flow and this one, and the output of `flows`.
 fn place(source: &str) -> (Place, Value) {
     let place = Place::new().file("good.ts", GOOD).file("deep.ts", source);
     let flows = place.get("flows");
@@ -33,7 +33,7 @@ fn assert_good_runs(place: &Place) {
     assert_eq!((&ended["status"], &ended["output"]), (&json!("completed"), &json!(1)));
 }
 
-/// The other flow works, and this one is listed with an error at a place.
+/// The other flow works, and this one is listed with an error at this place.
 #[track_caller]
 fn check_refused(source: &str, place_of_error: (u32, u32), part: &str) {
     let (place, flows) = place(source);
@@ -53,7 +53,7 @@ fn check_refused(source: &str, place_of_error: (u32, u32), part: &str) {
     assert!(refused.code.is_some_and(|code| code != 0) && refused.stderr.contains(part), "{refused}");
 }
 
-/// Both flows load; or the deep one is refused and the other works: the parser decides.
+/// The good flow works. The deep one loads or is refused, as the parser decides.
 #[track_caller]
 fn check_survived(source: &str) {
     let (place, flows) = place(source);
@@ -69,7 +69,7 @@ fn chain(head: &str, link: &str, times: usize, tail: &str) -> String {
 }
 
 #[test]
-fn brackets_nested_too_deeply_are_told_with_their_place() {
+fn brackets_nested_too_deeply_are_refused_with_their_place() {
     let source = |times: usize| deep(&format!("const a = {}1{};", "[".repeat(times), "]".repeat(times)));
     check_refused(&source(1_100), (2, 1_011), "nested deeper than 1000 levels");
     check_refused(&source(100_000), (2, 1_011), "nested deeper than 1000 levels");
@@ -90,7 +90,7 @@ fn long_chains_load() {
 }
 
 #[test]
-fn chains_without_end_are_told_with_their_file() {
+fn chains_that_are_too_long_are_refused_with_their_file() {
     for (head, link, tail) in [
         ("const a = Promise.resolve(1)", ".then((x) => x)", ";"),
         ("const a = 0", " ? 1 : 0", ";"),
@@ -105,9 +105,9 @@ fn chains_without_end_are_told_with_their_file() {
     }
 }
 
-/// What is deep and below the limits loads, or is told.
+/// Other deep sources either load or are refused; no process crashes.
 #[test]
-fn depth_of_other_kinds_ends_nothing() {
+fn other_kinds_of_deep_nesting_do_not_crash() {
     let times = 15_000;
     for source in [
         chain("const a = ", "() => ", 9_000, "1;"),
@@ -121,7 +121,7 @@ fn depth_of_other_kinds_ends_nothing() {
 
 /// An import may nest as deeply as a flow.
 #[test]
-fn a_deep_import_is_told_with_its_own_place() {
+fn an_import_nested_too_deeply_is_refused_with_its_own_place() {
     let place = Place::new()
         .file("good.ts", GOOD)
         .file("deep.ts", &deep("import './parts/list';\nimport data from './parts/data.json';\nconst a = data;"))

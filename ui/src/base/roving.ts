@@ -1,10 +1,10 @@
-// One Tab stop for a list or a toolbar: Tab enters it where it was left, the arrow keys move inside of it.
-// After the roving tabindex of the ARIA practices. It looks at the elements that are there, so that rows may come and go.
+// One Tab stop for a list or a toolbar: Tab enters it where it was left, and the arrow keys move inside it. Implements
+// the roving tabindex of the ARIA practices. It reads the current elements each time, so rows may appear and disappear.
 import type { Attachment } from 'svelte/attachments';
 
 type Options = {
   arrows: 'vertical' | 'horizontal' | 'both';
-  /** What scrolls when a list whose rows exist only in view goes to its first or last row. */
+  /** The selector of the element to scroll to the first or last row, for a list that renders only visible rows. */
   scroller?: string;
 };
 
@@ -63,7 +63,7 @@ export function roving({ arrows, scroller }: Options): Attachment<HTMLElement> {
     function edge(start: boolean) {
       const list = scroller ? box.querySelector(scroller) : null;
       if (list) list.scrollTop = start ? 0 : list.scrollHeight;
-      // Rows of a long list are there one frame after it was scrolled.
+      // A long list renders its rows one frame after scrolling.
       requestAnimationFrame(() => {
         const items = all();
         (start ? items : items.reverse()).find(isShown)?.focus();

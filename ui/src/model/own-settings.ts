@@ -1,5 +1,5 @@
-// What a person chose for all folders, as it is kept in the file of their own settings: theme, density, size of the
-// text, keys. The window's own memory holds the same, so that a window looks right before the file was read.
+// A person's settings for all folders, stored in a file: theme, density, text size, keys. The window's local storage
+// has a copy, so that a window looks right before the file has been read.
 import { isRecord } from '../base/json';
 import { looks, TEXT_SIZES } from '../base/looks.svelte';
 import { recall, remember } from '../base/remember';
@@ -9,7 +9,7 @@ import { asFault } from '../host/host';
 import type { AppModel } from './app.svelte';
 import { keymap } from './keymap.svelte';
 
-/** The fields of the file, each with the name it has in the memory of the window. */
+/** The fields of the file, each with its name in local storage. */
 const KEPT = { theme: 'theme', density: 'density', textSize: 'zoom', singleKeys: 'keys.single', keys: 'keys.changed' };
 type Field = keyof typeof KEPT;
 
@@ -21,7 +21,7 @@ const IS: Record<Field, (value: unknown) => boolean> = {
   keys: isRecord,
 };
 
-/** What the file said when it was last read, how often this window wrote to it, and how many writes are not over. */
+/** The file's content when it was last read, the number of this window's writes, and how many have not ended. */
 type FileSeen = { said: Record<string, unknown>; writes: number; open: number };
 const SEEN = new WeakMap<AppModel, FileSeen>();
 const seenBy = (app: AppModel): FileSeen => {
@@ -33,15 +33,15 @@ const seenBy = (app: AppModel): FileSeen => {
 const isSame = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other);
 
 /**
- * Puts in force what has changed in the file since it was last read; another window or a person may have written it. What
- * it does not say, or says wrongly, stays as the window has it.
+ * Applies fields that have changed in the file since it was last read, because another window or a person wrote it.
+ * Missing and invalid fields keep the window's own values.
  */
 export async function readOwnSettings(app: AppModel): Promise<void> {
   if (app.host.isCopy) return;
   const seen = seenBy(app);
   const { writes } = seen;
   const { settings } = await app.host.ownSettings();
-  // An answer from before a choice of this window would take the choice back.
+  // A content from before a write of this window would undo that write.
   if (!isRecord(settings) || seen.open > 0 || writes !== seen.writes) return;
   const inForce: Record<Field, unknown> = {
     theme: looks.theme,
@@ -69,7 +69,7 @@ export async function readOwnSettings(app: AppModel): Promise<void> {
   if (changed.includes('keys')) keymap.reload();
 }
 
-/** Keeps a choice, for this window at once and for others in the file. */
+/** Saves a setting, at once for this window and in the file for others. */
 export function keepOwn(app: AppModel, field: Field, value: unknown): void {
   remember(KEPT[field], value);
   void changeOwn(app, field, value);
@@ -80,7 +80,7 @@ const NOT_KEPT = {
   advice: 'This window remembers what you chose. Repair or remove the file, then choose again.',
 };
 
-/** Writes a field of the file. Answers whether it could. */
+/** Writes a field of the file. Returns whether that succeeded. */
 export async function changeOwn(app: AppModel, field: string, value: unknown): Promise<boolean> {
   const seen = seenBy(app);
   seen.writes++;
@@ -96,7 +96,7 @@ export async function changeOwn(app: AppModel, field: string, value: unknown): P
   }
 }
 
-/** Keeps the keys as they are now. */
+/** Saves the current keys. */
 export const keepKeys = (app: AppModel): void => keepOwn(app, 'keys', recall(KEPT.keys, {}));
 
 export function setDensity(app: AppModel, density: Density): void {

@@ -26,8 +26,8 @@ pub fn two_handles_conflict_and_see_each_other<S: Shared>() {
     }
 }
 
-/// An append that completed after its commit is seen through every handle, with all that was appended before it.
-pub fn what_is_committed_here_is_seen_there<S: Shared>() {
+/// A committed append is visible through every handle, with all earlier appends.
+pub fn commits_of_one_handle_are_visible_to_the_other<S: Shared>() {
     let subject = S::create();
     let (here, there) = (subject.log(), &*subject.connect());
     let (mut a, mut b) = (Request::begin(here, "a"), Request::begin(here, "b"));
@@ -40,7 +40,7 @@ pub fn what_is_committed_here_is_seen_there<S: Shared>() {
     }
 }
 
-/// A reader through another handle does not wait for what is queued here, and still sees whole appends only.
+/// A reader through another handle does not wait for queued appends, and never sees a part of an append.
 pub fn another_handle_never_sees_part_of_an_append<S: Shared>() {
     const EVENTS: usize = 25;
     let subject = S::create();
@@ -59,7 +59,7 @@ pub fn another_handle_never_sees_part_of_an_append<S: Shared>() {
     });
 }
 
-/// One request may be written through several handles, if their appends follow each other.
+/// One request may be written through several handles, one append after another.
 pub fn a_request_goes_on_through_another_handle<S: Shared>() {
     let subject = S::create();
     let (here, there) = (subject.log(), &*subject.connect());
@@ -77,8 +77,8 @@ pub fn a_request_goes_on_through_another_handle<S: Shared>() {
     assert_eq!(seqs(here, "r"), (1..=request.last).collect::<Vec<_>>());
 }
 
-/// Ids, users, keys and leases hold for all handles.
-pub fn what_is_taken_here_is_taken_there<S: Shared>() {
+/// Ids, users, keys and leases apply to all handles.
+pub fn ids_keys_and_leases_apply_to_all_handles<S: Shared>() {
     let subject = S::create();
     let (here, there) = (subject.log(), &*subject.connect());
     let mut holding = Request::start(here, "r", Start::with_key(Policy::Queue, "key")).unwrap();
@@ -104,7 +104,7 @@ pub fn tickets_hold_for_all_handles<S: Shared>() {
     let (here, there) = (subject.log(), &*subject.connect());
     let scope = record("s");
     let (mut first, mut second) = (Request::begin(here, "first"), Request::begin(there, "second"));
-    // Both handles know by now that nobody waits.
+    // By now both handles know that no request waits.
     first.increment(&scope, 0).unwrap();
     second.increment(&scope, 1).unwrap();
     let at = BEGAN + 100;
@@ -148,7 +148,7 @@ pub fn handles_that_race_lose_no_update<S: Shared>() {
     assert_eq!((version(log, &scope), state(log, &scope)), (2 * TURNS, json!({ "n": 2 * TURNS })));
 }
 
-/// Of two handles that ask for a free key at the same time, one gets it.
+/// If two handles request a free key at the same time, one gets it.
 pub fn a_race_of_handles_for_a_key_has_one_winner<S: Shared>() {
     let subject = S::create();
     for round in 0..10 {

@@ -1,7 +1,7 @@
-//! The types that the other layers share: values, events, states and flows, and the traits that others implement.
+//! The types that the other layers share: values, events, states and flows, and the traits that other crates implement.
 //!
-//! Storage, an author's code and the outside world are traits here. Must not execute anything, nor read a log as a
-//! whole: that is for `views`.
+//! Storage, an author's code and the outside world are traits here. Must not execute anything, and must not read whole
+//! logs, as `views` does.
 
 pub mod callable;
 pub mod concurrency;

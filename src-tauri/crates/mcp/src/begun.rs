@@ -1,4 +1,4 @@
-//! The requests that calls of one server wait for: they are aborted if their client goes away.
+//! The requests that calls of one server wait for. They are aborted if their client disconnects.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -7,20 +7,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 #[derive(Clone, Default)]
 pub(crate) struct Begun(Arc<Mutex<HashSet<String>>>);
 
-/// Takes its request off the list when it is dropped.
+/// Removes its request from the list when it is dropped.
 pub(crate) struct Unfinished {
     list: Begun,
     id: String,
 }
 
 impl Begun {
-    /// Puts a request on the list until the answer is dropped.
+    /// Adds a request to the list until the result is dropped.
     pub(crate) fn add(&self, id: &str) -> Unfinished {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(id.to_owned());
         Unfinished { list: self.clone(), id: id.to_owned() }
     }
 
-    /// What is on the list.
+    /// The ids on the list.
     pub(crate) fn ids(&self) -> Vec<String> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).iter().cloned().collect()
     }

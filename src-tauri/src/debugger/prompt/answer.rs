@@ -1,4 +1,4 @@
-//! What the prompt answers: a text for people, and the same as a JSON document.
+//! Answers of the prompt: a text for people, and the same as a JSON document.
 
 use runner::{EndOfBlock, Fault, Instant, Local, PrintedValue, ScopeSeen, StackFrame};
 use serde::Serialize;
@@ -56,7 +56,7 @@ struct LineRow {
     text: String,
 }
 
-/// Which statement it is.
+/// The number of a statement.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct Ticks {
     /// Of its block, from 1.
@@ -99,7 +99,7 @@ impl Answer {
         Answer { command, ..self }
     }
 
-    /// Where the session is, and how it got there.
+    /// The place of the session, and why it stopped there.
     pub(super) fn at(session: &Session, reached: Reached) -> Answer {
         let here = session.here();
         let mut text = String::new();

@@ -1,10 +1,10 @@
-//! The words of the prompt, and how they are read.
+//! The commands of the prompt, and their parser.
 
 use runner::Move;
 
 use super::super::session::Direction;
 
-/// What a line asks for.
+/// A parsed line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Word {
     Step(Move),
@@ -33,7 +33,7 @@ pub(super) struct Place {
     pub(super) column: Option<u32>,
 }
 
-/// Each word, its longer form, what it needs, and what it does.
+/// Each command: its name, its long name, its arguments, and its description.
 const WORDS: [(&str, &str, &str, &str); 21] = [
     ("n", "next", "", "to the next statement of this function, or of the one that called it"),
     ("s", "step", "", "to the next statement, also in a function that is called, or in a block inside"),
@@ -58,7 +58,7 @@ const WORDS: [(&str, &str, &str, &str); 21] = [
     ("q", "quit", "", "ends; so does the end of the input"),
 ];
 
-/// The words with what they do.
+/// The list of commands with their descriptions.
 pub(super) fn help() -> String {
     let mut text = String::new();
     for (word, long, needs, does) in WORDS {
@@ -70,7 +70,7 @@ pub(super) fn help() -> String {
 }
 
 impl Word {
-    /// Reads a line. Fails with what would be right.
+    /// Parses a line. The error says what would be right.
     pub(super) fn read(line: &str) -> Result<Word, String> {
         let (first, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
         let rest = rest.trim();
@@ -80,7 +80,7 @@ impl Word {
         let known = WORDS.iter().find(|(word, long, ..)| *word == first || (*long == first && !long.is_empty()));
         let Some((word, _, needs, _)) = known else {
             let all: Vec<&str> = WORDS.iter().map(|(word, ..)| *word).collect();
-            return Err(format!("there is no word \"{first}\"; the words are {}; h says what they do", all.join(" ")));
+            return Err(format!("unknown command \"{first}\"; the commands are {}; h explains them", all.join(" ")));
         };
         let usage = || format!("write: {word} {needs}");
         if needs.is_empty() && !rest.is_empty() {
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_are_words_with_what_they_need() {
+    fn lines_are_commands_with_arguments() {
         assert_eq!(Word::read("n"), Ok(Word::Step(Move::Over)));
         assert_eq!(Word::read("next"), Word::read("n"));
         assert_eq!(Word::read("b"), Ok(Word::Breakpoints));
@@ -163,9 +163,9 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_names_what_is_right() {
+    fn errors_say_what_would_be_right() {
         let wrong = |line: &str| Word::read(line).expect_err(line);
-        assert!(wrong("jump").contains("the words are n s o"), "{}", wrong("jump"));
+        assert!(wrong("jump").contains("the commands are n s o"), "{}", wrong("jump"));
         assert_eq!(wrong("n 3"), "n takes no argument (got \"3\")");
         for line in ["b a.ts", "b a.ts:0", "b :", "b if x", "b a.ts:3 if"] {
             assert_eq!(wrong(line), "write: b [FILE:]LINE[:COL] [if EXPR]", "{line}");

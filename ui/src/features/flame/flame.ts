@@ -1,5 +1,5 @@
-// The blocks of a request as a flame graph: each as wide as what it and everything inside of it took, those of one name
-// inside of one block together. Pure.
+// The blocks of a request as a flame graph: each is as wide as its total, and blocks of one name inside one block are
+// merged. Pure.
 import type { BlockKind, ViewRow } from '../../host/host';
 import { workedMs } from '../../model/pause';
 
@@ -8,10 +8,10 @@ export type Measure = 'time' | 'tokens' | 'cost';
 export type Flame = {
   name: string;
   kind: BlockKind | null;
-  /** How many executions it stands for, and how many of them failed. */
+  /** How many executions are merged, and how many of them failed. */
   count: number;
   failed: number;
-  /** In milliseconds, tokens or US dollars; never less than that of what is inside. */
+  /** In milliseconds, tokens or US dollars; never less than the sum of the blocks inside. */
   value: number;
   /** One of its executions: the largest. */
   instanceId: string | null;
@@ -38,7 +38,7 @@ const empty = (name: string, kind: BlockKind | null): Flame => ({
   inside: [],
 });
 
-/** A tree of rows in their order, each below the last one that is less deep. What was taken from the log took no time. */
+/** Builds the tree: each row is inside the last one that is less deep. Rows taken from the log took no time. */
 export function flameOf(rows: readonly ViewRow[], measure: Measure): Flame {
   const root = empty('request', null);
   const known = new Map<Flame, Map<string, Flame>>();
@@ -46,7 +46,7 @@ export function flameOf(rows: readonly ViewRow[], measure: Measure): Flame {
   for (const row of rows) {
     while ((around[around.length - 1]?.depth ?? -1) >= row.depth) around.pop();
     const parent = around[around.length - 1]?.flame ?? root;
-    // A group of rows is no block itself: what is inside of it belongs to the block around it.
+    // A group is not a block: its rows belong to the block around it.
     if (row.group || !row.name) {
       around.push({ depth: row.depth, flame: parent });
       continue;
@@ -70,7 +70,7 @@ export function flameOf(rows: readonly ViewRow[], measure: Measure): Flame {
   return root;
 }
 
-/** What runs beside each other may take more time together than what is around it. Inside first, without recursion. */
+/** Concurrent blocks may take more time in total than their parent. Innermost first, without recursion. */
 function settle(root: Flame) {
   const order: Flame[] = [];
   const open = [root];

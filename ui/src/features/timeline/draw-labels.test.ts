@@ -3,7 +3,7 @@ import type { Bar } from './bars';
 import type { Colours } from './colours';
 import { drawLabel } from './draw-labels';
 
-/** Letters of 6 px, and what was written where. */
+/** A canvas with letters of 6 px that notes each text with its position. */
 function canvas() {
   const written: [string, number][] = [];
   const ctx = {
@@ -16,7 +16,7 @@ function canvas() {
 const bar: Bar = { from: 0, to: 0, look: 'work', isThin: false, label: '4 ms' };
 const colours = { soft: 'grey' } as Colours;
 
-test('the words of a turn come after the time of its bar', () => {
+test('the text of a turn is written after the time of its bar', () => {
   const { ctx, written } = canvas();
   drawLabel(ctx, bar, [10, 50], 14, 400, colours, 'The lamp is broken');
   expect(written).toEqual([
@@ -25,7 +25,7 @@ test('the words of a turn come after the time of its bar', () => {
   ]);
 });
 
-test('beside a bar at the end of the axis they are before its time', () => {
+test('beside a bar at the end of the axis the text is written before the time', () => {
   const { ctx, written } = canvas();
   drawLabel(ctx, bar, [300, 398], 14, 400, colours, 'The lamp');
   expect(written).toEqual([
@@ -34,7 +34,7 @@ test('beside a bar at the end of the axis they are before its time', () => {
   ]);
 });
 
-test('they are cut to the room there is, and left out where that tells nothing', () => {
+test('the text is cut to the available width, or left out if too little would remain', () => {
   const { ctx, written } = canvas();
   drawLabel(ctx, bar, [10, 50], 14, 175, colours, 'The lamp is broken again');
   expect(written[1]).toEqual(['The lamp is b…', 89]);

@@ -1,4 +1,4 @@
-//! Whether a person has to agree to a Call, and which Call they agreed to.
+//! Whether a Call needs a person's approval, and which Call the person approved.
 
 use serde_json::{Map, Value};
 
@@ -9,10 +9,11 @@ use engine::error::FlowError;
 use engine::event::{DriftKind, EventKind};
 use engine::flow::{CallAgent, ValueOrCall};
 
-/// Returns whether a person has to agree to a Call, which runs at one of two paths. The log comes first: what was asked
-/// is answered before the Call runs, and what has run is not asked about, whatever `confirm` says by now. A replay does
-/// what the code of today does, so that the question is missed where it is asked no more; but if the recorded run was
-/// resumed with code that did not ask any more, the answer decided then.
+/// Returns whether a Call needs a person's approval. `work` and `path` are the paths at which it runs.
+///
+/// The log overrides the current `confirm`: a recorded question is answered before the Call runs, and a Call that has
+/// run is not asked about. A replay follows the current code, so that a question that is no longer asked is reported as
+/// missing. But if a resume of the recorded run already met such code, the answer decided then, and it does so again.
 pub(super) async fn needs_person(
     cx: &Context,
     of: &CallAgent,
@@ -38,7 +39,7 @@ pub(super) async fn needs_person(
     Ok(true)
 }
 
-/// Returns whether the author wants a person to agree to a Call. The function gets a copy of it.
+/// Returns whether `confirm` asks for approval of a Call. A function gets a copy of the Call.
 async fn asks(cx: &Context, of: &CallAgent, call: &Map<String, Value>) -> Result<bool, FlowError> {
     match &of.confirm {
         None => Ok(false),
@@ -51,7 +52,7 @@ async fn asks(cx: &Context, of: &CallAgent, call: &Map<String, Value>) -> Result
     }
 }
 
-/// Returns the tool of the Call that a person put in the place of the one at a path, if one did.
+/// Returns the tool of the Call by which a person replaced the one at a path, if any.
 pub(super) fn edited_tool(cx: &Context, path: &str) -> Option<String> {
     let answers = (0..).map_while(|ordinal| cx.recorded_suspension(path, ordinal)?.resolved.as_ref());
     let edited = answers.filter(|answer| answer.is_edit()).last()?;

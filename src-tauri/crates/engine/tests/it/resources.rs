@@ -1,4 +1,4 @@
-//! Resources: where their records lie, which keys fit a pattern, and what a template comes to.
+//! Resources: the ids of their records, the keys that match a pattern, and rendered templates.
 
 use engine::resource::pattern::Pattern;
 use engine::resource::record::{Address, Place, prefix};
@@ -6,7 +6,7 @@ use engine::scope::{ScopeKey, ScopeKind};
 use proptest::prelude::*;
 use serde_json::json;
 
-/// Text with everything that means something in an id.
+/// Text with all characters that have a meaning in ids.
 fn text() -> impl Strategy<Value = String> {
     "[a0%/:#*\\[\\]~ä. ]{1,8}"
 }
@@ -29,7 +29,7 @@ proptest! {
         let address = Address { scope, owner: owner.clone(), flow: flow.clone(), place };
         let id = address.key().id;
         prop_assert_eq!(Address::parse(&id), Some(address));
-        // What a reader of all of an owner's resources looks for.
+        // The prefix that finds all resources of an owner.
         let after = if flow.is_some() { ':' } else { '/' };
         let begins = format!("{}{after}", prefix(&ScopeKey::new(scope, owner)));
         prop_assert!(id.starts_with(&begins), "{id} does not begin with {begins}");
@@ -72,7 +72,7 @@ fn keys_are_the_open_parts_of_a_path() {
 }
 
 #[test]
-fn a_bad_key_is_told_from_one_that_does_not_match() {
+fn an_invalid_key_is_an_error_and_a_key_that_does_not_match_is_not() {
     let cases = [
         ("files/*", json!("a/b"), Ok(false)),
         ("files/*", json!("a"), Ok(true)),

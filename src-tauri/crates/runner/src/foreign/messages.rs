@@ -1,33 +1,33 @@
-//! Messages of models in the forms that emitters write, made into ours: a role, and a text or a list of parts.
+//! Converts messages of models from the forms that emitters write to our form: a role, and a text or a list of parts.
 //!
-//! The forms are told apart by their fields, because one emitter has several: each provider's own, LangChain's, the
-//! Vercel AI SDK's, and those of the OpenTelemetry conventions. Must not know which attributes they are in.
+//! The forms are those of the providers, of LangChain, of the Vercel AI SDK and of the OpenTelemetry conventions. They
+//! are recognised by their fields, because one emitter uses several. Must not know which attributes have messages.
 
 use std::collections::BTreeMap;
 
 use engine::json::parse_within;
 use serde_json::{Map, Value, json};
 
-/// The event with the answer, in lists that also hold what was asked.
+/// The event with the answer, in lists that also have the prompt.
 const CHOICE: &str = "gen_ai.choice";
-/// Where the Azure SDK has the message of an event.
+/// The attribute in which the Azure SDK writes the message of an event.
 const EVENT_CONTENT: &str = "gen_ai.event.content";
-/// Deeper lists are not looked through.
+/// Deeper lists are not searched.
 const MAX_DEPTH: usize = 24;
-/// A text that nests deeper stays a text.
+/// A JSON text that nests deeper stays a text.
 const MAX_TEXT_DEPTH: usize = 128;
 
-/// The messages in a value. A message without a role has this one.
+/// Returns the messages in a value. A message without a role gets `role`.
 pub(super) fn messages(value: &Value, role: Option<&str>) -> Vec<Value> {
     let mut found = Vec::new();
     collect(value, role.unwrap_or("user"), 0, &mut found);
     found
 }
 
-/// What readers of JSON take for something else than a name, as those do that are made with the library of ours.
+/// A name with a special meaning in JSON libraries such as ours; a text that contains it is not parsed.
 const NO_NAME: &str = "$serde_json::private";
 
-/// Reads a text that is JSON as what it says.
+/// Parses a text that is a JSON object or list.
 pub(super) fn opened(value: &Value) -> Value {
     match value {
         Value::String(text) if text.trim_start().starts_with(['{', '[']) && !text.contains(NO_NAME) => {
@@ -37,7 +37,7 @@ pub(super) fn opened(value: &Value) -> Value {
     }
 }
 
-/// The same of an attribute that is always JSON: also a text in quotes is what is between them.
+/// Parses an attribute that is always JSON, so that a text in quotes is parsed, too.
 pub(super) fn opened_json(value: &Value) -> Value {
     let text = value.as_str().filter(|text| text.trim_start().starts_with('"'));
     let text = text.and_then(|text| parse_within(text, MAX_TEXT_DEPTH).ok());
@@ -86,7 +86,7 @@ fn collect(value: &Value, role: &str, depth: usize, found: &mut Vec<Value>) {
     }
 }
 
-/// The role of an item in a list that has calls, results and thoughts beside messages, as OpenAI's Responses do.
+/// The role of an item in a list that has calls, results and reasoning besides messages, as OpenAI's Responses do.
 fn role_of_item(fields: &Map<String, Value>) -> Option<&'static str> {
     if fields.contains_key("role") {
         return None;
@@ -98,7 +98,7 @@ fn role_of_item(fields: &Map<String, Value>) -> Option<&'static str> {
     }
 }
 
-/// Adds such an item: the thoughts and calls of one answer are one message.
+/// Adds such an item. The reasoning and the calls of one answer become one message.
 fn add_item(item: &Value, role: &str, found: &mut Vec<Value>) {
     let Some(mut made) = message(&json!({ "role": role, "content": [item] }), role) else { return };
     let last = found.last_mut().filter(|last| role == "assistant" && last["role"] == role);
@@ -108,7 +108,7 @@ fn add_item(item: &Value, role: &str, found: &mut Vec<Value>) {
     }
 }
 
-/// Whether a value is a part of a message's content, and no message.
+/// Whether a value is a part of a message's content rather than a message.
 fn is_part(value: &Value) -> bool {
     let Some(fields) = value.as_object() else { return false };
     let kind = fields.get("type").and_then(Value::as_str);
@@ -128,14 +128,14 @@ fn role_of(name: &str) -> Option<&'static str> {
     })
 }
 
-/// One message in our form; none if it says nothing.
+/// Converts a message to our form; `None` if it is empty.
 fn message(value: &Value, role: &str) -> Option<Value> {
     let fields = value.as_object()?;
     // Envelopes: `{ message: { … } }`, LangChain's `{ id: […], kwargs: { … } }` and `{ type, data: { … } }`.
     let class = fields.get("id").and_then(|id| id.as_array()?.last()?.as_str()).and_then(role_of);
     let by_type = fields.get("type").and_then(Value::as_str).and_then(role_of);
     for name in ["message", "kwargs", "data", EVENT_CONTENT] {
-        // The attributes of an event hold the envelope's inside as a text.
+        // In attributes of an event, the inside of the envelope is a JSON text.
         if let Some(inner @ Value::Object(_)) = fields.get(name).map(opened) {
             let mut inner = message(&inner, class.or(by_type).unwrap_or(role))?;
             let about = fields.get("generation_info").and_then(Value::as_object).unwrap_or(fields);
@@ -180,7 +180,7 @@ fn message(value: &Value, role: &str) -> Option<Value> {
         return None;
     }
     let mut made = Map::new();
-    // Some say that the user answered a tool.
+    // Some emitters give a tool's result the role of the user.
     let role = if parts.iter().all(|part| part["type"] == "tool-result") { "tool" } else { role };
     made.insert("role".to_owned(), role.into());
     let is_text = |part: &Value| part["type"] == "text";
@@ -199,7 +199,7 @@ fn message(value: &Value, role: &str) -> Option<Value> {
     Some(made.into())
 }
 
-/// A content that is a list, or a text that is one of parts.
+/// Parses a content that is a JSON text of a list of parts.
 fn opened_list(value: &Value) -> Value {
     match opened(value) {
         Value::Array(items) if items.iter().all(|item| is_part(item) || item.is_string()) => items.into(),
@@ -222,7 +222,7 @@ fn field_text<'a>(fields: &'a Map<String, Value>, names: &[&str]) -> &'a str {
     field(fields, names).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// One part of a content in our form.
+/// Converts a part of a content to our form.
 fn part(value: &Value) -> Option<Value> {
     let Some(fields) = value.as_object() else {
         return value.as_str().filter(|text| !text.is_empty()).map(|text| json!({ "type": "text", "text": text }));
@@ -253,7 +253,7 @@ fn part(value: &Value) -> Option<Value> {
     }
 }
 
-/// A call of a tool in our form.
+/// Converts a tool call to our form.
 pub(super) fn call(value: &Value) -> Option<Value> {
     let fields = value.as_object()?;
     if let Some(inner) = fields.get("tool_call") {
@@ -284,7 +284,7 @@ fn result(id: &str, name: &str, content: &Value) -> Value {
     json!({ "type": "tool-result", "toolCallId": id, "toolName": name, "output": output })
 }
 
-/// The objects that attributes `key.N.…` make, in the order of their numbers.
+/// Builds the objects of the attributes `key.N.…`, in order of `N`.
 pub(super) fn list(attributes: &Map<String, Value>, key: &str) -> Vec<Value> {
     let mut root = Numbered::default();
     for (name, value) in attributes {
@@ -298,7 +298,7 @@ pub(super) fn list(attributes: &Map<String, Value>, key: &str) -> Vec<Value> {
     }
 }
 
-/// A value whose parts are named by dotted paths.
+/// A value that is built from dotted paths.
 #[derive(Default)]
 struct Numbered {
     value: Option<Value>,
@@ -314,7 +314,7 @@ enum Part {
 impl Numbered {
     fn put(&mut self, path: &str, value: &Value, depth: usize) {
         let (first, rest) = path.split_once('.').map_or((path, None), |(first, rest)| (first, Some(rest)));
-        // A path that is too deep stays a name.
+        // The rest of a path that is too deep becomes one name.
         let (first, rest) = if depth > MAX_DEPTH { (path, None) } else { (first, rest) };
         let part = first.parse().map_or_else(|_| Part::Name(first.to_owned()), Part::Number);
         let inner = self.parts.entry(part).or_default();

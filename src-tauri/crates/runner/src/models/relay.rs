@@ -1,10 +1,10 @@
-//! Between the provider library and a server: what comes in is counted before the library holds it.
+//! A local proxy between the provider library and a server. It limits replies before the library buffers them.
 //!
-//! The library reads bodies whole, takes a line of any length, and joins what it has of a line anew with each piece,
-//! so a server could take all memory, or time by the square of a line. It cannot be given another transport than
-//! its HTTP client, so that client speaks to this relay, over one connection of this machine that knows an unguessable
-//! path; the relay speaks to the server. It hands on whole events, and ends a reply that is too large. It changes
-//! nothing else of what either side says. A relay can also hand on a reply that the server gave before.
+//! The library reads whole bodies, accepts lines of any length, and copies an unfinished line again for each piece. So
+//! a server could use up all memory, or time quadratic in a line's length. The library's HTTP client cannot be
+//! replaced, so it connects to this relay over one local connection with an unguessable path, and the relay connects to
+//! the server. The relay forwards only complete events, and ends a reply that is too large; it changes nothing else. It
+//! can also send an earlier reply of the server again.
 
 use std::future::Future;
 use std::pin::pin;
@@ -22,20 +22,20 @@ use super::numbering::Numbering;
 use crate::core::config::{FILE, Limits};
 use crate::models::http;
 
-/// The longest head of a request of the library.
+/// The maximum size of the head of the library's request.
 const MAX_HEAD_BYTES: usize = 64 << 10;
 
-/// How long another program of this machine may keep the relay waiting with a connection that is not ours.
+/// How long a connection of another local program may delay the relay.
 const HEAD_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long an event that is not whole is held. What is slow goes on in pieces, so that the library's own
-/// timeouts see that the server speaks.
+/// How long an incomplete event is held back. A slower event is forwarded in pieces, so that the library's timeouts see
+/// that the server is sending.
 const MAX_EVENT_DELAY: Duration = Duration::from_secs(1);
 
 /// The end of a chunked body.
 const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Headers of one connection, which say nothing about the next.
+/// Headers that apply to one connection only and are not forwarded.
 const OF_THE_CONNECTION: [&str; 8] =
     ["connection", "content-length", "host", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade"];
 
@@ -45,19 +45,19 @@ pub(super) struct Relay {
     client: Client,
     /// Scheme, host and port of the server.
     server: Url,
-    /// What the path of the library's request begins with.
+    /// The start of the path of the library's request.
     secret: String,
     limits: Limits,
     source: ReplySource,
 }
 
-/// Where a relay has the reply from.
+/// The source of a relay's reply.
 pub(super) enum ReplySource {
     /// The server.
     Server,
-    /// The server; its reply is kept in case it is no stream.
+    /// The server; its reply is kept if it is not a stream.
     KeptServer(Arc<KeptReply>),
-    /// A reply that the server gave before. Nothing is sent.
+    /// An earlier reply of the server. Nothing is sent to the server.
     Before(WholeReply),
 }
 
@@ -70,7 +70,7 @@ struct Asked {
 }
 
 impl Relay {
-    /// A relay to the server of this address.
+    /// Opens a relay to the server of this address.
     pub(super) async fn open(
         client: &Client,
         server: &Url,
@@ -84,20 +84,20 @@ impl Relay {
         Ok(Relay { listener, client: client.clone(), server: server.clone(), secret, limits, source })
     }
 
-    /// An address of the server, by way of this relay.
+    /// Returns the address of this relay that stands for an address of the server.
     pub(super) fn address(&self, of: &Url) -> Result<String, Failure> {
         let port = self.listener.local_addr().map_err(|error| Failure::Impossible(error.to_string()))?.port();
         let query = of.query().map(|query| format!("?{query}")).unwrap_or_default();
         Ok(format!("http://127.0.0.1:{port}{}{}{query}", self.secret, of.path()))
     }
 
-    /// Does what uses the relay. Where a reply breaks off, that is why, whatever the library makes of it.
+    /// Runs `work`, which uses the relay. If the relay ends a reply, its error replaces that of the library.
     pub(super) async fn carry<T>(self, work: impl Future<Output = Result<T, Failure>>) -> Result<T, Failure> {
         match select(pin!(work), pin!(self.serve())).await {
             Either::Left((result, _)) => result,
             Either::Right((Ok(()), work)) => work.await,
             Either::Right((Err(failure), work)) => {
-                // What came before is still told.
+                // Let the listener get what arrived before.
                 let _ = work.await;
                 Err(failure)
             }
@@ -113,7 +113,7 @@ impl Relay {
             }
         };
         let Relay { listener, client, limits, source, .. } = self;
-        // Nobody else has to come.
+        // No other connection is accepted.
         drop(listener);
         let kept = match source {
             ReplySource::Server => None,
@@ -130,7 +130,7 @@ impl Relay {
             request = request.header(name, value);
         }
         let response = request.send().await.map_err(|error| broken(&error))?;
-        // A library that went away wants no more.
+        // Ignore errors of a library that has closed the connection.
         let head = head(&response);
         if let Some(kept) = &kept {
             kept.begin(&head);
@@ -139,7 +139,7 @@ impl Relay {
         hand_on(response, &mut library, limits, kept.as_deref()).await
     }
 
-    /// The library's request; `None` where it is not the library that asks.
+    /// Reads the library's request; `None` if another program has connected.
     async fn read(&self, stream: &mut TcpStream) -> Option<Asked> {
         let mut bytes = Vec::new();
         let end = loop {
@@ -185,7 +185,7 @@ fn head(response: &Response) -> String {
     head
 }
 
-/// Hands the body on, event by event. A reply that says no is cut where it is long enough for anybody.
+/// Forwards the body, event by event. An error reply is cut at the limit without an error.
 async fn hand_on(
     mut response: Response,
     library: &mut TcpStream,
@@ -220,9 +220,7 @@ async fn hand_on(
             return Err(too_large("a reply", limits.reply_bytes, "replyBytes"));
         }
         if let Err(number) = numbering.take(&chunk) {
-            return Err(Failure::TooLarge(format!(
-                "answered with a part that it numbers {number}, which nobody needs"
-            )));
+            return Err(Failure::TooLarge(format!("answered with a part numbered {number}, which is too high")));
         }
         if let Some(kept) = kept {
             kept.add(&chunk);
@@ -246,7 +244,7 @@ async fn hand_on(
     Ok(())
 }
 
-/// One piece of the body. A library that went away wants no more, and that is no failure.
+/// Sends a piece of the body. Ignores a library that has closed the connection.
 async fn send(library: &mut TcpStream, held: &mut Vec<u8>) {
     if held.is_empty() {
         return;
@@ -263,13 +261,13 @@ fn too_large(what: &str, most: usize, limit: &str) -> Failure {
     ))
 }
 
-/// Where events end: at a blank line where the server says that it sends events, at a line's end where it sends
-/// lines. A document has no events.
+/// Finds the ends of events: blank lines in an event stream, ends of lines in other streams. A JSON document has no
+/// events.
 struct Events {
     kind: Framing,
-    /// How many bytes of the last event there are, which has not ended.
+    /// The number of bytes of the last event, which has not ended.
     begun: usize,
-    /// The most bytes that an event had.
+    /// The size of the longest event in bytes.
     longest: usize,
     line: usize,
     follows_return: bool,
@@ -306,7 +304,7 @@ impl Events {
                 continue;
             }
             let is_end = match self.kind {
-                // The second half of a line's end belongs to what the first has ended.
+                // In "\r\n", the second byte belongs to the line that the first one ended.
                 Framing::BlankLines if is_pair => self.begun == 1,
                 Framing::BlankLines => self.line == 0,
                 _ => true,

@@ -1,4 +1,4 @@
-//! The detail of a block is the same from the events of its path as from the whole log.
+//! The details of a block are the same from the events of its path as from the whole log.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use engine::views::Events;
@@ -9,7 +9,7 @@ use super::{OpenOptions, Workspace};
 use crate::run::synthetic::{Shape, Synthetic};
 
 #[test]
-fn a_part_of_the_log_says_what_the_whole_says() {
+fn block_details_from_a_part_of_the_log_equal_those_from_the_whole_log() {
     let dir = tempfile::tempdir().unwrap();
     std::fs::create_dir(dir.path().join("flows")).unwrap();
     let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();

@@ -1,5 +1,5 @@
-//! Asynchronous calls that a flow cancels: a `fetch` by its signal, and a timer that is cleared. And a timeout, for
-//! which a request waits only while something listens to its signal.
+//! Asynchronous calls that a flow cancels: a `fetch` by its signal, and a timer that is cleared. Also timeouts of
+//! signals, for which a request waits only while the signal has listeners.
 
 use std::cell::Cell;
 
@@ -17,8 +17,8 @@ pub(crate) fn cancel(shared: &Shared, payload: &str) -> Result<Option<String>, S
     Ok(None)
 }
 
-/// Notes whether anything listens to the signal of a timeout: its id, and `true` or `false`. Does nothing if it has
-/// passed.
+/// Notes whether the signal of a timeout has listeners. `payload` is its id, and `true` or `false`. Does nothing if the
+/// timeout has passed.
 pub(crate) fn hold(shared: &Shared, payload: &str) -> Result<Option<String>, String> {
     let given = payload.split_once(' ').and_then(|(id, listens)| Some((id.parse().ok()?, listens.parse().ok()?)));
     let (id, has_listeners) = given.ok_or("hold needs the id of a call, and whether anything listens")?;
@@ -28,20 +28,19 @@ pub(crate) fn hold(shared: &Shared, payload: &str) -> Result<Option<String>, Str
 
 fn control(shared: &Shared, id: u64, control: Control) {
     if let Some(controls) = shared.controls.borrow().get(&id) {
-        // Fails if the call has completed meanwhile.
+        // Fails if the call has completed in the meantime.
         let _ = controls.unbounded_send(control);
     }
 }
 
-/// Completes when the flow cancels the call. Until then the request waits for a timeout while anything
-/// listens to it.
+/// Completes when the flow cancels the call. Until then, the request waits for a timeout only while it has listeners.
 pub(crate) async fn cancelled(cx: &Cx, mut controls: UnboundedReceiver<Control>) {
     let hold = Cell::new(None);
     loop {
         match controls.next().await {
             Some(Control::Hold(has_listeners)) => hold.set(has_listeners.then(|| cx.run.effects.hold())),
             Some(Control::Cancel) => return,
-            // Nothing can cancel it any more.
+            // It can no longer be cancelled.
             None => std::future::pending().await,
         }
     }

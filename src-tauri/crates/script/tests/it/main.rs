@@ -1,4 +1,4 @@
-//! Bundling, running and limiting real TypeScript flows, with the log in memory.
+//! Tests that bundle, run and limit real TypeScript flows, with the log in memory.
 
 mod host;
 mod left_out;

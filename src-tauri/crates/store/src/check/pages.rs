@@ -9,21 +9,21 @@ use super::Checked;
 use crate::row::error::Error;
 use crate::row::span_page::{Numbering, Numbers, PageBuilder};
 
-/// The last event of a page, what its request comes to with it, and its bytes.
+/// The last event of a page, the counts of its request up to there, and its bytes.
 type Row = (Seq, Numbering, Vec<u8>);
 
-/// The pages as they are stored, and what the events so far derive.
+/// The stored pages, and the page that is derived from the events so far.
 pub(super) struct PagesCheck {
     request: i64,
-    /// By their first events: their last events, and what they hold.
+    /// The stored pages by their first events.
     stored: HashMap<Seq, Row>,
-    /// The page that the events are in, and its last event.
+    /// The first and the last event of the current page, and the page.
     page: Option<(Seq, Seq, PageBuilder)>,
-    /// Whether an event of it cannot be read: that is reported already.
+    /// Whether an event of it cannot be read, which is already reported.
     is_damaged: bool,
-    /// What the events so far come to; none from the first on that cannot be read.
+    /// The counts of the events so far; `None` after an event that cannot be read.
     numbering: Option<Numbering>,
-    /// How many lists of events of paths there must be.
+    /// The expected number of lists of the events of paths.
     lists: u64,
     numbers: Numbers,
 }
@@ -48,7 +48,7 @@ impl PagesCheck {
         })
     }
 
-    /// Takes in an event; `kind` is none if it cannot be read. Compares the page that it ends.
+    /// Adds an event (`kind` is `None` if it cannot be read), and compares the page that it ends.
     pub(super) fn add(
         &mut self,
         found: &mut Checked,
@@ -75,7 +75,7 @@ impl PagesCheck {
             derived.is(body) && self.numbering.is_none_or(|expected| *numbering == expected)
         };
         let is_right = self.is_damaged || self.stored.get(&first).is_some_and(is_right);
-        // A newer version may have taken more from its events.
+        // A newer version may store more of its events.
         if !is_right && found.unknown.is_empty() {
             found.add(Some(id), Some(first), format!("the spans of the events {first} to {seq} are not what they say"));
         }
@@ -93,7 +93,7 @@ impl PagesCheck {
         Ok(())
     }
 
-    /// Checks that there is a page for each filter, and no list too many.
+    /// Checks that each filter has a page, and that there are no superfluous lists.
     pub(super) fn compare(
         &self,
         found: &mut Checked,

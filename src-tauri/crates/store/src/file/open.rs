@@ -35,10 +35,10 @@ const APPLICATION_ID_AT: usize = 68;
 
 /// The read version of a database with a write-ahead log.
 const WAL_VERSION: u8 = 2;
-/// The pause before it is looked again whether another process still has the database open.
+/// The pause before checking again whether another process still has the database open.
 const LOG_RETRY_PAUSE: Duration = Duration::from_millis(20);
 
-/// What a commit survives once it was reported to its caller.
+/// The failures that a commit survives once it was reported to its caller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
     /// A killed process (`PRAGMA synchronous = NORMAL`).
@@ -48,8 +48,8 @@ pub enum Durability {
     Power,
     /// As [`Power`](Self::Power), and every step boundary waits for its commit.
     Each,
-    /// Nothing (`PRAGMA synchronous = OFF`): a temporary database that only this process has open. Long work makes no
-    /// pauses for other writers.
+    /// None (`PRAGMA synchronous = OFF`): a temporary database that only this process has open. Long work does not
+    /// pause for other writers.
     Scratch,
 }
 
@@ -66,7 +66,7 @@ impl Durability {
 /// How to open a database.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
-    /// What a commit survives.
+    /// The failures that a commit survives.
     pub durability: Durability,
     /// Whether to create the database, and its folder, if there is none.
     pub create: bool,
@@ -76,11 +76,11 @@ pub struct Options {
     pub on_busy: OnBusy,
     /// Called for each damaged event that is read.
     pub on_damaged: OnDamaged,
-    /// Whether to leave the queue of removals, which an earlier process did not finish, as it is.
+    /// Whether to skip unfinished removals that an earlier process left in the queue.
     pub skip_removals: bool,
     /// Whether the database may be changed.
     pub access: Access,
-    /// The name of the time zone whose days are counted on a server; without one, that of the server.
+    /// On a server: the name of the time zone in which days are counted (default: the server's).
     pub time_zone: Option<String>,
 }
 
@@ -90,7 +90,7 @@ pub enum Access {
     /// It is created, migrated and written to.
     #[default]
     ReadWrite,
-    /// Its file and folder stay exactly as they are; appends fail.
+    /// Its file and folder are never changed; appends fail.
     ReadOnly,
 }
 
@@ -106,7 +106,7 @@ impl OnDamaged {
         OnDamaged(Arc::new(tell))
     }
 
-    /// Reports the damaged ones among these events of a request.
+    /// Reports the damaged events of these events of a request.
     pub(crate) fn report_damaged(&self, request: &str, events: &[Event]) {
         events.iter().filter(|event| event.kind.is_damaged()).for_each(|event| (self.0)(request, event));
     }
@@ -124,8 +124,8 @@ impl std::fmt::Debug for OnDamaged {
     }
 }
 
-/// Opens the writing connection. An empty file counts as none, because a crash between the creation of the file and
-/// its tables leaves one. With [`Access::ReadOnly`] it is a reading connection.
+/// Opens the writing connection, or a reading one with [`Access::ReadOnly`]. An empty file counts as a missing one,
+/// because a crash between the creation of the file and its tables leaves one.
 pub(crate) fn open(place: &DataPlace, options: &Options, waiting: &Waiting) -> Result<sql::Connection, OpenError> {
     let path = match place {
         DataPlace::Server(server) => return server::open(server, options),
@@ -149,7 +149,7 @@ pub(crate) fn open(place: &DataPlace, options: &Options, waiting: &Waiting) -> R
     let connection = Connection::open_with_flags(path, flags).map_err(|error| explain(&error))?;
     connection.busy_timeout(READABLE_TIMEOUT).map_err(|error| explain(&error))?;
     if options.durability == Durability::Scratch {
-        // Creating the tables waits for the disk otherwise.
+        // Otherwise creating the tables would wait for the disk.
         connection
             .pragma_update(None, "synchronous", options.durability.synchronous())
             .map_err(|error| explain(&error))?;
@@ -190,7 +190,7 @@ pub(crate) fn configure_statement_cache(connection: &Connection) -> rusqlite::Re
     Ok(())
 }
 
-/// What is at a path.
+/// The kind of file at a path.
 pub(crate) enum Found {
     /// No file, or an empty one.
     Nothing,
@@ -198,7 +198,7 @@ pub(crate) enum Found {
     Flowglass,
 }
 
-/// Finds out what is at a path, without writing to it or opening it with SQLite.
+/// Examines the file at a path without writing to it or opening it with SQLite.
 pub(crate) fn examine(path: &Path) -> Result<Found, OpenError> {
     let path_buf = || path.to_owned();
     // A pipe or a device is not opened, because that may block.
@@ -246,7 +246,7 @@ fn refuse_hard_linked(path: &Path, metadata: &Metadata) -> Result<(), OpenError>
     }
 }
 
-/// On Windows the standard library does not tell the number of names.
+/// On Windows the standard library does not provide the number of names.
 #[cfg(not(unix))]
 fn refuse_hard_linked(_path: &Path, _metadata: &Metadata) -> Result<(), OpenError> {
     Ok(())
@@ -256,7 +256,7 @@ fn refuse_hard_linked(_path: &Path, _metadata: &Metadata) -> Result<(), OpenErro
 /// make new ones, and the two processes would overwrite each other's pages.
 ///
 /// While any process has the database open, both files exist, except for a moment when it is opened or closed. If one
-/// is missing, nobody may have the database open; SQLite tells by giving an exclusive lock.
+/// is missing, no process may have the database open, which is the case if SQLite grants an exclusive lock.
 fn refuse_without_log(path: &Path) -> Result<(), OpenError> {
     let path = &real(path);
     let began = Instant::now();
@@ -271,7 +271,7 @@ fn refuse_without_log(path: &Path) -> Result<(), OpenError> {
                 return Err(OpenError::Locked { path: path.to_owned() });
             }
             Err(error) if is_locked(&error) => return Err(OpenError::LogRemoved { file }),
-            // Any other error comes up again when the database is opened.
+            // Opening the database will report any other error.
             _ => return Ok(()),
         }
     }
@@ -282,7 +282,7 @@ fn is_locked(error: &rusqlite::Error) -> bool {
     matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
 }
 
-/// Takes an exclusive lock on a database in WAL mode, and gives it back.
+/// Takes and releases an exclusive lock on a database in WAL mode.
 fn lock_alone(path: &Path) -> rusqlite::Result<()> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags)?;
@@ -291,7 +291,8 @@ fn lock_alone(path: &Path) -> rusqlite::Result<()> {
     connection.query_row("SELECT count(*) FROM sqlite_master", (), |_| Ok(()))
 }
 
-/// Whether another process has an exclusive lock on a database: it needs no index of the log then, so none is missing.
+/// Whether another process has an exclusive lock on a database. Then the log's index is not needed, so it may be
+/// absent.
 fn is_held_alone(path: &Path) -> bool {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_URI;
     let address = read_only::address(path, "readonly_shm=1");
@@ -319,7 +320,7 @@ fn check_writable(path: &Path) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The path without links, beside which SQLite has its log.
+/// Resolves links, because SQLite puts its log beside the real file.
 pub(crate) fn real(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -333,7 +334,7 @@ pub(crate) fn format_of(path: &Path) -> Result<u32, OpenError> {
 
 /// Refuses a file that is shorter than its header says. After a crash, and while another process commits, missing pages
 /// may be in the write-ahead log or the rollback journal; then SQLite decides. The length is read after looking for
-/// these: if neither is there any more, what was being written when the header was read is in the file.
+/// these: if neither exists by then, the pages that were being written when the header was read are in the file.
 fn check_length(path: &Path, header: &[u8], file: &File) -> Result<(), OpenError> {
     let page = match u16::from_be_bytes([header[PAGE_SIZE_AT], header[PAGE_SIZE_AT + 1]]) {
         1 => 65_536,

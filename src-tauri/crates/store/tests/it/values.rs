@@ -1,4 +1,4 @@
-//! What is written comes back as it was, whatever its size and shape.
+//! Values of every size and shape are read exactly as they were written.
 
 use engine::effects::EffectKind;
 use engine::error::FlowError;
@@ -78,7 +78,7 @@ fn every_kind() -> Vec<EventKind> {
 }
 
 #[test]
-fn every_kind_of_event_comes_back_as_it_was() {
+fn every_kind_of_event_is_read_as_it_was_written() {
     let bed = later_bed();
     let kinds = every_kind();
     let names: std::collections::HashSet<&str> = kinds.iter().map(EventKind::name).collect();
@@ -95,7 +95,7 @@ fn every_kind_of_event_comes_back_as_it_was() {
 }
 
 #[test]
-fn marks_in_a_flows_own_values_are_only_values() {
+fn special_keys_of_the_store_in_a_flows_values_are_plain_values() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     let hash = "00".repeat(32);
@@ -125,7 +125,7 @@ fn marks_in_a_flows_own_values_are_only_values() {
 }
 
 #[test]
-fn values_may_be_nested_deeper_than_any_parser_likes() {
+fn values_nested_deeper_than_parsers_allow_are_stored() {
     let nest = || {
         let bed = bed();
         let mut request = Request::begin(&bed, "r");
@@ -139,7 +139,7 @@ fn values_may_be_nested_deeper_than_any_parser_likes() {
         assert!(matches!(event.kind, EventKind::StateChanged { .. }));
         let state = bed.state_at(&scope, "r", 2).unwrap().state;
         assert!(state.get("deep").unwrap().is_array());
-        // Such a value is deeper than a test's stack when it is dropped, too.
+        // Dropping such a value also needs more stack than a test has.
     };
     std::thread::Builder::new().stack_size(64 << 20).spawn(nest).unwrap().join().unwrap();
 }

@@ -19,12 +19,12 @@ use crate::model::error::FlowError;
 use crate::model::event::{EventKind, Seq};
 
 impl Context {
-    /// Returns whether the request has an answer of `ctx.runOnce` with this key.
+    /// Returns whether the request has a result of `ctx.runOnce` with this key.
     pub fn has_once(&self, key: &str) -> bool {
         self.once_answer(key).is_some()
     }
 
-    /// Returns the answer of an earlier `ctx.runOnce` of this request with this key, if there is one. A recorded answer
+    /// Returns the result of an earlier `ctx.runOnce` of this request with this key, if there is one. A recorded result
     /// settles in recorded order.
     pub async fn once(&self, key: &str) -> Option<Value> {
         let answer = self.once_answer(key)?;
@@ -34,7 +34,7 @@ impl Context {
         Some(answer.value)
     }
 
-    /// Returns the answer with this key, which is redacted if the answer is from the log.
+    /// Returns the result with this key, which is redacted if it is from the log.
     fn once_answer(&self, key: &str) -> Option<OnceAnswer> {
         let known = self.run.once.borrow();
         known.get(key).or_else(|| known.get(&*self.run.effects.redaction().key(key))).cloned()
@@ -89,7 +89,7 @@ impl Context {
         Ok(())
     }
 
-    /// Waits for the turn of an answer of this run.
+    /// Waits for the turn of a result of this run.
     async fn wait_to_settle_once(&self, ordinal: u32) {
         match &self.run.effect_log {
             Some(effect_log) => {
@@ -139,7 +139,7 @@ impl Context {
         self.pause(ms, false).await;
     }
 
-    /// As [`sleep`](Self::sleep). If the pause is idle, a request that waits for nothing else does not wait for it.
+    /// Like [`sleep`](Self::sleep). A request that waits only for idle pauses ends without them.
     pub async fn pause(&self, ms: u64, is_idle: bool) {
         let ordinal = self.ordinal(EffectKind::Sleep.as_str());
         if let Some(done) = self.take_earlier(EffectKind::Sleep, ordinal, Some(&ms.into())) {
@@ -164,7 +164,7 @@ impl Context {
             Some(effect_log) => {
                 match effect_log.effect(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal) {
                     Some(recorded) => effect_log.wait_until_due(&recorded).await,
-                    // The end of a pause that outlives its block is not recorded; a pause that is new is not made.
+                    // Not recorded: the end of a pause that outlived its block, or a new pause. Neither ever ends.
                     None => {
                         effect_log.note_missing(&self.frame.path, self.frame.attempt, EffectKind::Sleep, ordinal);
                         std::future::pending().await
@@ -284,7 +284,7 @@ impl Context {
         self.begin_numbered(effect, ordinal, request).await
     }
 
-    /// As [`begin`](Self::begin), for an effect that has its ordinal already.
+    /// Like [`begin`](Self::begin), for an effect that already has its ordinal.
     pub(crate) async fn begin_numbered(
         &self,
         effect: EffectKind,
@@ -299,7 +299,7 @@ impl Context {
         Ok(EffectStart { ordinal, seq })
     }
 
-    /// Replaces messages of a model call that an earlier call holds already by references to it.
+    /// Replaces messages of a model call that are in an earlier call by references to that call.
     fn as_stored(&self, effect: EffectKind, request: Option<Value>) -> Option<Value> {
         let next = self.run.recorder.last() + 1;
         match effect {
@@ -308,8 +308,8 @@ impl Context {
         }
     }
 
-    /// Records the start of an effect that does not leave the process, or that a replay takes from the effect log. Does
-    /// not wait for a commit.
+    /// Records the start of an effect that stays in the process or comes from a replay's effect log. Does not wait for
+    /// a commit.
     pub(crate) fn effect_started(&self, effect: EffectKind, ordinal: u32, request: Option<Value>) -> Seq {
         self.note_effect_started(effect, ordinal, request.as_ref());
         let request = self.as_stored(effect, request);
@@ -330,7 +330,7 @@ impl Context {
             Ok(result) => (result, None),
             Err(error) => (Value::Null, Some(error)),
         };
-        // Only the record is redacted; the flow gets the result as it came.
+        // Only the record is redacted; the flow gets the original result.
         if effect == EffectKind::Fetch {
             self.run.effects.redaction().exchange(&mut result);
         }

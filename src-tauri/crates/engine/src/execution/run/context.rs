@@ -1,6 +1,6 @@
 //! The context of an author's function: the request, the block, and the call that it belongs to.
 //!
-//! What it can do is in `ctx`.
+//! Its functions are in `ctx`.
 
 use std::rc::Rc;
 
@@ -19,7 +19,7 @@ pub struct Context {
     pub frame: Rc<Frame>,
     /// The callback call that runs now; `None` in a handler, whose function is part of the block itself.
     pub(crate) call: Option<Rc<CallbackCall>>,
-    /// In middleware: how it goes on.
+    /// In middleware: what `next()` runs.
     pub(crate) next: Option<Rc<Next>>,
 }
 

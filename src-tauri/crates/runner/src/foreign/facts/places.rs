@@ -1,4 +1,4 @@
-//! Where the messages of a call, and the tools that it offered, are in a span.
+//! Finds the messages of a call and the tools that it offered in a span.
 
 use serde_json::{Map, Value, json};
 
@@ -6,14 +6,14 @@ use crate::foreign::messages::{self, call, opened};
 use crate::foreign::span::{ArrivedSpan, SpanEvent};
 use crate::foreign::tables::{Keys, Place, first};
 
-/// A span as it is read: its attributes may be completed by an event of it.
+/// A span, whose attributes may be completed by one of its events.
 #[derive(Clone, Copy)]
 pub(super) struct Told<'s> {
     pub(super) span: &'s ArrivedSpan,
     pub(super) attributes: &'s Map<String, Value>,
 }
 
-/// The messages at the first place that has some, and whether each of them is an answer by itself.
+/// Returns the messages at the first place that has some, and whether each of them is a separate answer.
 pub(super) fn found(places: &[Place], told: Told<'_>) -> (Vec<Value>, bool) {
     let has_choices = |place: &Place| matches!(place, Place::Json { choices: true, .. } | Place::Events { .. });
     places

@@ -1,4 +1,4 @@
-//! Experiments as they are shown: read from what is stored of them, and from the logs of their samples.
+//! Views of experiments, from their stored data and the logs of their samples.
 
 use std::collections::{HashMap, HashSet};
 
@@ -40,7 +40,7 @@ impl Workspace {
         stored.into_iter().map(row).collect()
     }
 
-    /// What an experiment has found so far.
+    /// The results of an experiment so far.
     pub fn experiment(&self, id: &str) -> Result<ExperimentView, Fault> {
         let stored = self.stored_experiment(id)?;
         self.view_of_experiment(&stored)
@@ -116,7 +116,7 @@ impl Workspace {
             started_at: stored.at,
             base,
             arms,
-            // Nothing goes on without the request.
+            // An experiment cannot continue without its request.
             stopped: stopped
                 .filter(|_| missing + unscored > 0)
                 .or_else(|| (missing > running && errors.is_empty()).then_some(StoppedBy::Cancelled))
@@ -127,7 +127,7 @@ impl Workspace {
         })
     }
 
-    /// What to know of the base arm: why its samples differ from the request, as far as that can be told.
+    /// A note on the base arm: why its samples differ from the request, as far as that is known.
     fn why_base_differs(&self, base: &ArmView, original: Option<&OriginalRun>) -> Result<Option<String>, Fault> {
         let Some(original) = original else {
             let note = "the request was deleted, so its samples are not compared with it";
@@ -153,7 +153,7 @@ impl Workspace {
     }
 }
 
-/// What one must know to read an experiment.
+/// Notes that a reader of an experiment needs.
 fn notes(base: &ArmView, is_mock: bool, samples: u32) -> Vec<String> {
     let mut notes = Vec::new();
     if is_mock && samples > 1 {

@@ -1,7 +1,8 @@
 //! Checks the sums in increment events against the state that earlier events produce.
 //!
-//! A state is known from a record or its first state on. An operation continues it only if it made the next version: a
-//! block that saw another version makes other sums. After anything that may undo operations nothing is known.
+//! A state becomes known by a record or by its first state. An operation continues it only if it made the next version,
+//! because a block that saw another version makes other sums. After an event that may undo operations, no state is
+//! known.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -23,10 +24,11 @@ pub(super) struct Sums {
 /// A state at a version: its numbers.
 struct Known {
     version: u64,
-    /// The execution that writes it, if its writes are seen at once: of a second one it is not known what was undone.
+    /// The execution that writes it, if its writes are visible at once. With a second writer, undone writes are
+    /// unknown.
     writer: Option<Writer>,
     fields: HashMap<String, Field>,
-    /// The newest line that says something of it.
+    /// The newest line about it.
     line: usize,
 }
 
@@ -42,7 +44,7 @@ enum Field {
 impl Field {
     fn of(value: &Value) -> Field {
         match value {
-            // As an increment takes it.
+            // An increment reads null as 0.
             Value::Null => Field::Number(0.0),
             value => value.as_f64().map_or(Field::Other, Field::Number),
         }
@@ -62,7 +64,7 @@ impl Sums {
     /// Reads a record: its state before the next event.
     pub(super) fn record(&mut self, scope: &ScopeKey, version: u64, state: &Map<String, Value>, line: usize) {
         if self.running > 0 {
-            // A block that runs may have seen the state before.
+            // A running block may have seen the previous state.
             self.states.remove(scope);
             return;
         }
