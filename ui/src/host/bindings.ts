@@ -63,21 +63,21 @@ export const commands = {
 	sessionTags: (session: string) => __TAURI_INVOKE<Tags>("session_tags", { session }),
 	/**  Changes the tags, the note or the title of a session. */
 	tagSession: (session: string, edits: TagEdits) => __TAURI_INVOKE<Tags>("tag_session", { session, edits }),
-	/**  The folder's settings: its `flowglass.json`, and what is in force. */
+	/**  The folder's settings: its `flowglass.json`, and the effective values. */
 	settings: () => __TAURI_INVOKE<SettingsView>("settings"),
-	/**  What another text in `flowglass.json` would change. Writes nothing. */
+	/**  Returns what a new text of `flowglass.json` would change. Writes nothing. */
 	planSettings: (text: string) => __TAURI_INVOKE<SettingsPlan>("plan_settings", { text }),
-	/**  Puts another text into `flowglass.json`, if the file is still the one that this stamp names; null is no file. */
+	/**  Writes a new text to `flowglass.json`, if the file still has this stamp; null means that there is no file. */
 	writeSettings: (text: string, stamp: string | null) => __TAURI_INVOKE<SettingsView>("write_settings", { text, stamp }),
-	/**  Asks a model for a word. It may cost. */
+	/**  Asks a model for one word, which may cost money. */
 	testModel: (model: string) => __TAURI_INVOKE<ModelTest>("test_model", { model }),
 	/**  Deletes a copy of the database that was made before its format changed. */
 	deleteBackup: (name: string) => __TAURI_INVOKE<null>("delete_backup", { name }),
-	/**  Deletes what is made again when it is missing. */
+	/**  Deletes the cache, which is rebuilt when needed. */
 	clearCache: () => __TAURI_INVOKE<null>("clear_cache"),
-	/**  What a person chose for all folders. */
+	/**  Returns a person's settings for all folders. */
 	ownSettings: () => __TAURI_INVOKE<OwnSettingsView>("own_settings"),
-	/**  Changes fields of what a person chose for all folders; others stay as they are. */
+	/**  Changes fields of a person's settings for all folders; other fields stay unchanged. */
 	changeOwnSettings: (changes: OwnChange[]) => __TAURI_INVOKE<OwnSettingsView>("change_own_settings", { changes }),
 	/**  Lets a person choose a folder in the system's own dialog; null where the dialog was closed without one. */
 	pickFolder: () => __TAURI_INVOKE<string | null>("pick_folder"),
@@ -2181,7 +2181,7 @@ export type OverviewQuery = {
 	to?: number | null,
 };
 
-/**  A field of a person's own settings, and what stands there from now on; null removes it. */
+/**  A field of a person's settings, and its new value; null removes it. */
 export type OwnChange = {
 	field: string,
 	value: unknown,
@@ -3753,11 +3753,11 @@ export type ViewUpdate = {
 	items?: ItemsUpdate | null,
 };
 
-/**  Who an item is for, besides the developer, who sees all. */
+/**  Who sees an item, besides the developer, who sees all items. */
 export type Visibility = {
 	/**  The client receives and renders it. */
 	client: boolean,
-	/**  It enters the history that models see. */
+	/**  It is part of the history that models see. */
 	history: boolean,
 };
 
