@@ -1,5 +1,5 @@
 /**
- * Collections whose texts are classified when they are written, and found by the answers.
+ * Collections whose texts are classified when they are written, and can be searched by the classification.
  */
 
 import type { Block } from "./blocks.js";
@@ -19,15 +19,15 @@ export interface FacetedCollectionConfig<N extends string, S, Q extends Evaluato
 > {
   /** The name the collection is registered under. */
   name: N;
-  /** Classifies each text, which it gets as its input. Its questions must not depend on it. */
+  /** Classifies each text, which is its input. Its questions must not depend on the text. */
   evaluator: Evaluator<any, Q>;
   /** The fields of the flow. `facets` and `indexedAs` are added. */
   stateSchema: Schema<S, any>;
-  /** `contentUpdated` is its own. */
+  /** Without `contentUpdated`, which the collection itself uses. */
   reactTo?: Omit<CollectionReactions<S>, "contentUpdated">;
 }
 
-/** The fields of an entry with what was said of its text: null until that is known, and where it could not be told. */
+/** The fields of an entry, and the answers about its text: null if they are not known yet or could not be given. */
 export type FacetedState<S, Q extends EvaluatorQuestions> = S & {
   facets: EvaluatorAnswers<Q> | null;
   indexedAs: string | null;
@@ -35,9 +35,9 @@ export type FacetedState<S, Q extends EvaluatorQuestions> = S & {
 
 export interface FacetedCollection<N extends string, S, Q extends EvaluatorQuestions> {
   collection: DefinedResourceCollection<FacetedState<S, Q>>;
-  /** Finds keys by answers to the choice questions, and asks no model. */
+  /** Finds keys by answers to the choice questions, without calling a model. */
   search: Block<Record<string, unknown> & { minConfidence?: number }, { keys: string[] }>;
-  /** Classifies what has no answers, or everything with `force`. */
+  /** Classifies entries without answers, or all entries with `force`. */
   reindex: Block<{ force?: boolean }, { reindexed: string[] }>;
   /** For `defineFlow({ resources })`. */
   resources: { [K in N]: DefinedResourceCollection<FacetedState<S, Q>> } & ResourceDefinitions;

@@ -1,4 +1,5 @@
-//! Forks of agents' requests: wherever one leaves a turn its replay is the same, and an edit is read or refused.
+//! Forks of agents' requests: a fork at any place of a turn replays identically, and an edit has an effect or is
+//! refused.
 
 use serde_json::{Value, json};
 use tests::bench::Place;
@@ -48,7 +49,7 @@ fn refused(place: &Place, line: &str, words: &[&str]) {
 }
 
 #[test]
-fn a_fork_is_replayed_wherever_it_leaves_a_turn() {
+fn a_fork_at_any_place_of_a_turn_replays_identically() {
     let place = place();
     for line in [
         "--at root/message",
@@ -71,7 +72,7 @@ fn a_fork_is_replayed_wherever_it_leaves_a_turn() {
         let all = place.get(&format!("state --request {fork}"))["flowState"]["messageHistory"].clone();
         assert!(kept >= all.as_array().map_or(0, Vec::len), "{line}: {state}\n{all}");
     }
-    // Of a fork, too.
+    // The same for a fork of a fork.
     let first = forked(&place, "--at root/turn[0]:a/tool:count[0.1]");
     let again = place.get(&format!("fork {first} --at root/turn[1]:a/prompt:part --mock"));
     let id = again["requestId"].as_str().expect("an id");
@@ -81,7 +82,7 @@ fn a_fork_is_replayed_wherever_it_leaves_a_turn() {
 }
 
 #[test]
-fn a_field_that_nothing_reads_is_refused() {
+fn an_edit_of_a_field_without_effect_is_refused() {
     let place = place();
     let names = "currentSide, turnCount, stopped, stoppedBy, sequence, context, thread, storage";
     let at = "--at root/turn[0]:a";
@@ -137,7 +138,7 @@ export default defineAgent({ name: "agent", sideA: { prompt: "main" } });
     assert_eq!(said, [["s"; 6].join(" "), [session; 6].join(" ")], "{state}");
 }
 
-/// A fork that gives the turn to a person, or that stops, ends where it leaves, and says why.
+/// A fork whose edit gives the turn to a person, or stops, ends at its first event, and says why.
 #[test]
 fn a_fork_that_ends_the_execution_says_why() {
     let place = place();
@@ -157,7 +158,7 @@ fn a_fork_that_ends_the_execution_says_why() {
 }
 
 #[test]
-fn a_sub_prompt_gets_other_arguments() {
+fn a_fork_can_give_a_sub_prompt_other_arguments() {
     let place = place();
     let fork = forked(&place, "--at root/turn[1]:a/prompt:part --input {\"text\":\"two\"}");
     let asked = place.get(&format!("events {fork} --kind effect_started --path root/turn[1]:a/prompt:part"));
@@ -168,7 +169,7 @@ fn a_sub_prompt_gets_other_arguments() {
 }
 
 #[test]
-fn edits_of_turns_that_nothing_reads_are_refused() {
+fn edits_of_turns_without_effect_are_refused() {
     let place = place();
     refused(&place, "--at root/turn[0]:a --input {\"x\":1}", &["nothing reads an input of root/turn[0]:a", "--set"]);
     refused(&place, "--at root/message --input 7", &["reads a message, {\"content\":\"…\"}, and not 7"]);
@@ -179,9 +180,9 @@ fn edits_of_turns_that_nothing_reads_are_refused() {
     forked(&place, "--at root/message --output {\"content\":\"Other\"}");
 }
 
-/// What was thrown and is no error is told to the model and shown in every line of an error.
+/// A thrown value that is not an error is passed to the model, and shown wherever errors are shown.
 #[test]
-fn a_thrown_value_is_told() {
+fn a_thrown_value_is_passed_to_the_model() {
     let place = place();
     let history = place.get("state --request r")["flowState"]["messageHistory"].to_string();
     assert!(history.contains(r#"Unknown block execution error: {\"odd\":1}"#), "{history}");
@@ -191,10 +192,10 @@ fn a_thrown_value_is_told() {
     }
 }
 
-/// The message of the tool that ended the session is what the request comes to, and not that of a tool that ended an
-/// earlier one.
+/// The response of the request is the message of the tool that ended the session, not that of a tool that ended an
+/// earlier session.
 #[test]
-fn a_session_ends_with_the_words_of_its_tool() {
+fn a_session_ends_with_the_message_of_its_tool() {
     let agent = AGENT
         .replace(
             "sideA: { prompt: \"main\" }",

@@ -1,4 +1,4 @@
-//! How flows come to be known: those that were loaded before at once, the others beside.
+//! Loading of flows: flows that were loaded before are known at once, others are loaded in the background.
 
 use std::sync::mpsc::channel;
 use std::time::Duration;
@@ -16,7 +16,7 @@ export default defineFlow({{ kind: "{kind}", actions: {{ go: {{ block: say }} }}
     )
 }
 
-/// A window shows what it knows; it does not wait for a file that takes long to load.
+/// A window shows known flows without waiting for a file that takes long to load.
 #[test]
 fn a_window_lists_at_once_what_was_loaded_before() {
     let place = Place::new();
@@ -43,10 +43,10 @@ fn a_window_lists_at_once_what_was_loaded_before() {
     assert!(all.len() == 21 && all.iter().any(|flow| flow.kind == "slow"), "{:?}", all.len());
 }
 
-/// Our SDK and zod are modules of their own beside a flow: what a flow imports of them by any name is there once, and
-/// what is not there is an error at the import.
+/// Our SDK and zod are provided modules: a flow gets the same module under any name of it, and importing a missing name
+/// is an error at the import.
 #[test]
-fn what_is_not_installed_is_imported_as_it_would_be() {
+fn packages_that_are_not_installed_are_provided() {
     let text = r#"import { defineFlow, handler, FlowError } from "@flow-state-dev/core";
 import * as core from "@flow-state-dev/core";
 import z, { z as named, ZodError } from "zod";
@@ -111,7 +111,7 @@ export const make = (kind: string) => defineFlow({ kind, actions: { a: { block: 
         place = place.file(&format!("src/{name}.ts"), make);
     }
     check(&place, &["of which src/a.ts, src/b.ts, src/c.ts and 1 more may define a flow and none does"]);
-    // Where it says, it is found.
+    // A file with the recommended name is found.
     place.write("src/chat.flow.ts", uses);
     let answer = place.run(&["check"]);
     assert_eq!((answer.code, answer.stdout.contains("ok    chat  (src/chat.flow.ts)")), (Some(0), true), "{answer}");

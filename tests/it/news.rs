@@ -96,7 +96,8 @@ fn nothing_is_written_to_a_database_that_was_removed() {
     place.get("run main quick --user ada --session s --request r");
     let (workspace, notices) = watched(&place);
     let until_removed = || {
-        while !matches!(notices.recv_timeout(Duration::from_secs(20)).expect("somebody tells"), Notice::Removed { .. }) {
+        while !matches!(notices.recv_timeout(Duration::from_secs(20)).expect("somebody tells"), Notice::Removed { .. })
+        {
         }
     };
     let row = || workspace.row().expect("it is read").unwritable;

@@ -1,4 +1,4 @@
-//! The window's commands about the inside of blocks.
+//! The window's commands for the inside of blocks.
 
 use runner::{Fault, FileCoverage, Instant, Move, OpenedValue, PrintQuery, Printed, StepQuery};
 use serde::Deserialize;
@@ -7,13 +7,13 @@ use tauri::State;
 use super::off_the_main_thread;
 use crate::window::WindowState;
 
-/// An instant to show, and where to go from it.
+/// An instant, and a movement from it.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct InsideQuery {
     /// `PATH[#ATTEMPT][+TICK]`
     at: String,
     to: Move,
-    /// Expressions whose values are wanted, too.
+    /// Expressions to evaluate as well.
     watches: Vec<String>,
 }
 
@@ -52,14 +52,14 @@ pub(super) async fn coverage(
     off_the_main_thread(state, move |workspace| Ok(workspace.coverage(&request_id, file.as_deref())?.files)).await
 }
 
-/// A value of an answer, and what is inside.
+/// A value of an answer, and its parts.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn open_value(state: State<'_, WindowState>, handle: String) -> Result<OpenedValue, Fault> {
     off_the_main_thread(state, move |workspace| workspace.open_value(&handle)).await
 }
 
-/// Cancels the first pass over a request, which a question about it has begun. The question fails.
+/// Cancels the first pass over a request, which a question about it started. The question fails.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn cancel_inside(state: State<'_, WindowState>) -> Result<(), Fault> {

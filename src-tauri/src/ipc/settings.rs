@@ -8,7 +8,7 @@ use tauri::State;
 use super::off_the_main_thread;
 use crate::window::WindowState;
 
-/// The folder's settings: its `flowglass.json`, and the effective values.
+/// Returns the folder's settings: its `flowglass.json`, and the effective values.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn settings(state: State<'_, WindowState>) -> Result<SettingsView, Fault> {

@@ -38,14 +38,14 @@ test.each([
   [-0.2, '+0 ms'],
 ])('%s ms after the start reads %s', (ms, text) => expect(exactOffset(ms)).toBe(text));
 
-test('days are named as people name them', () => {
+test('recent days are named by today, yesterday or their weekday', () => {
   const noon = new Date(2026, 4, 20, 12).getTime();
   const back = (days: number) => dayName(new Date(2026, 4, 20 - days, 23, 59).getTime(), noon);
   expect([0, 1, 2, 6, 7].map(back)).toEqual(['Today', 'Yesterday', 'Monday', 'Thursday', '2026-05-13']);
   expect(dayName(noon + 60_000, noon)).toBe('Today');
 });
 
-test('a time of another day says which day', () => {
+test('the time of another day includes the day', () => {
   const at = new Date(2026, 4, 20, 23, 40).getTime();
   const later = (minutes: number) => when(at, at + minutes * 60_000);
   expect([10, 50, 90, 3 * 1440, 9 * 1440].map(later)).toEqual([
@@ -57,7 +57,7 @@ test('a time of another day says which day', () => {
   ]);
 });
 
-test('a time of day to the second says of which other day it is', () => {
+test('the time of another day to the second includes the day', () => {
   const at = new Date(2026, 4, 20, 16, 23, 49).getTime();
   const later = (days: number) => clockOn(at, at + days * 86_400_000);
   expect([0, 1, 3, 9].map(later)).toEqual([

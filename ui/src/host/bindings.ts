@@ -63,7 +63,7 @@ export const commands = {
 	sessionTags: (session: string) => __TAURI_INVOKE<Tags>("session_tags", { session }),
 	/**  Changes the tags, the note or the title of a session. */
 	tagSession: (session: string, edits: TagEdits) => __TAURI_INVOKE<Tags>("tag_session", { session, edits }),
-	/**  The folder's settings: its `flowglass.json`, and the effective values. */
+	/**  Returns the folder's settings: its `flowglass.json`, and the effective values. */
 	settings: () => __TAURI_INVOKE<SettingsView>("settings"),
 	/**  Returns what a new text of `flowglass.json` would change. Writes nothing. */
 	planSettings: (text: string) => __TAURI_INVOKE<SettingsPlan>("plan_settings", { text }),
@@ -121,9 +121,9 @@ export const commands = {
 	stepInside: (requestId: string, query: InsideQuery) => __TAURI_INVOKE<Instant>("step_inside", { requestId, query }),
 	/**  How often the lines of a request's code ran. */
 	coverage: (requestId: string, file: string | null) => __TAURI_INVOKE<FileCoverage[]>("coverage", { requestId, file }),
-	/**  A value of an answer, and what is inside. */
+	/**  A value of an answer, and its parts. */
 	openValue: (handle: string) => __TAURI_INVOKE<OpenedValue>("open_value", { handle }),
-	/**  Cancels the first pass over a request, which a question about it has begun. The question fails. */
+	/**  Cancels the first pass over a request, which a question about it started. The question fails. */
 	cancelInside: () => __TAURI_INVOKE<null>("cancel_inside"),
 	/**  Verifies recorded runs; what was being verified before ends. */
 	verify: (query: VerifyQuery, onProgress: Channel<VerifyProgress>) => __TAURI_INVOKE<Verified>("verify", { query, onProgress }),
@@ -478,7 +478,7 @@ export type AudienceCounts = {
 export type BackupRow = {
 	/**  Its name, in the folder of the database. */
 	name: string,
-	/**  Its bytes. */
+	/**  Its size. */
 	bytes: number,
 };
 
@@ -969,17 +969,17 @@ export type Culprit = {
 	seq: number,
 };
 
-/**  Which failure of which request to look into. */
+/**  The request and its failure. */
 export type CulpritQuery = {
 	/**  The request. */
 	request?: string,
-	/**  A TypeScript expression that is true of a run that fails. */
+	/**  A TypeScript expression that is true for a failing run. */
 	fails?: string,
 	/**  How many samples a point has at least; 0 is 8. */
 	samples?: number,
-	/**  What may be spent. */
+	/**  The limit of the spending. */
 	budget?: Budget | null,
-	/**  Who answers models. */
+	/**  How model calls are answered. */
 	modelsBy?: ModelsBy,
 	/**  How many forks run at once. */
 	jobs?: number | null,
@@ -1050,13 +1050,13 @@ export type DataCheck = {
 	unknown?: { [key in string]: number },
 };
 
-/**  Where the runs of a folder are kept, and how much room that takes. */
+/**  Where the runs of a folder are stored, and the size of the files. */
 export type DataSetting = {
 	/**  The database. */
 	file: string,
-	/**  Its bytes, with its write-ahead log. */
+	/**  Its size, including its write-ahead log. */
 	bytes: number,
-	/**  The bytes of bundled flows, which are made again when they are missing. */
+	/**  The size of the cache of bundled flows, which is rebuilt when needed. */
 	cacheBytes: number,
 	/**  Copies of the database that were made before its format changed. */
 	backups: BackupRow[],
@@ -1246,9 +1246,9 @@ export type EntryType =
 export type EnvSetting = {
 	/**  Its name. */
 	name: string,
-	/**  The variable of this program that has its value; absent where the file has it. */
+	/**  This program's environment variable with its value; absent if the value is in the file. */
 	variable?: string | null,
-	/**  Whether that variable is not there. */
+	/**  Whether that variable is not set. */
 	isMissing: boolean,
 };
 
@@ -1598,12 +1598,12 @@ export type ImportedSource = {
 	text: string,
 };
 
-/**  An instant to show, and where to go from it. */
+/**  An instant, and a movement from it. */
 export type InsideQuery = {
 	/**  `PATH[#ATTEMPT][+TICK]` */
 	at: string,
 	to: Move,
-	/**  Expressions whose values are wanted, too. */
+	/**  Expressions to evaluate as well. */
 	watches: string[],
 };
 
@@ -1780,9 +1780,9 @@ export type LeftToDo = {
 export type LimitSetting = {
 	/**  Its name in `limits`. */
 	name: string,
-	/**  What is in force. */
+	/**  The effective value. */
 	value: number,
-	/**  Whether the file says nothing of it. */
+	/**  Whether the file does not set it. */
 	isDefault: boolean,
 };
 
@@ -1973,7 +1973,7 @@ export type ModelRetry = {
 	error: ErrorInfo,
 };
 
-/**  A model, and who answers it. */
+/**  A model and its provider. */
 export type ModelSetting = {
 	/**  The name that flows use. */
 	name: string,
@@ -1981,27 +1981,27 @@ export type ModelSetting = {
 	isConfigured: boolean,
 	/**  Whether a recorded run called it. */
 	isCalled: boolean,
-	/**  Who answers it, if that is known. */
+	/**  Its provider, if that is known. */
 	provider?: string | null,
-	/**  The variable of the environment that has its key. */
+	/**  The environment variable of its API key. */
 	variable?: string | null,
-	/**  Whether the environment has that variable. */
+	/**  Whether that variable is set. */
 	hasKey: boolean,
 	/**  Why a call of it would fail. */
 	problem?: string | null,
-	/**  US dollars for a million tokens: told, told from the provider's cache, and said. */
+	/**  US dollars for a million tokens: input, cached input, and output. */
 	price?: [(number | null), (number | null), (number | null)] | null,
 };
 
-/**  What came of a test call of a model. */
+/**  The result of a test call of a model. */
 export type ModelTest = {
 	/**  How long it took. */
 	ms: number,
-	/**  The model that answered, in the provider's words. */
+	/**  The provider's name of the model that answered. */
 	model?: string | null,
-	/**  What it answered. */
+	/**  The answer. */
 	text?: string | null,
-	/**  Why it did not. */
+	/**  Why it did not answer. */
 	error?: string | null,
 };
 
@@ -2187,13 +2187,13 @@ export type OwnChange = {
 	value: unknown,
 };
 
-/**  What a person chose for all folders. */
+/**  A person's settings for all folders. */
 export type OwnSettingsView = {
-	/**  The file that they are kept in. */
+	/**  The file of these settings. */
 	file?: string | null,
-	/**  What is in it. */
+	/**  Its content. */
 	settings: Json,
-	/**  Why it cannot be read. Nothing is written then. */
+	/**  Why it cannot be read. In this case, it is not written either. */
 	problem?: string | null,
 };
 
@@ -2942,35 +2942,35 @@ export type SetValue = {
 	value: unknown,
 };
 
-/**  What another text of the file would change. */
+/**  The changes that a new text of the file would make. */
 export type SettingsPlan = {
-	/**  The lines that differ, with those around them. */
+	/**  The lines that differ, with lines around them. */
 	difference: string,
-	/**  What names the content that it is compared with; absent where there is no file. */
+	/**  The stamp of the content that it is compared with; absent if there is no file. */
 	stamp?: string | null,
 };
 
-/**  The settings of a folder: its `flowglass.json`, and what is in force. */
+/**  The settings of a folder: its `flowglass.json`, and the effective values. */
 export type SettingsView = {
 	/**  The file's full path. */
 	file: string,
 	/**  The content of the file; empty if there is no file. */
 	text: string,
-	/**  What names this content; absent where there is no file. */
+	/**  The stamp of this content; absent if there is no file. */
 	stamp?: string | null,
-	/**  Whether the folder is open with these settings. It is opened again for others to come into force. */
+	/**  Whether the folder is open with these settings. New settings take effect when it is opened again. */
 	isInForce: boolean,
-	/**  What is wrong with the file. */
+	/**  Why the file is invalid. */
 	problem?: string | null,
 	/**  Models that settings name, or that were called. */
 	models: ModelSetting[],
-	/**  What is in force, also where the file does not say. */
+	/**  The effective limits, also those that the file does not set. */
 	limits: LimitSetting[],
-	/**  What flows see as their environment. */
+	/**  The environment of flows. */
 	env: EnvSetting[],
-	/**  What a commit survives: `process`, `power` or `each`. */
+	/**  The failures that a commit survives: `process`, `power` or `each`. */
 	durability: string,
-	/**  Where runs are kept. */
+	/**  Where runs are stored. */
 	data: DataSetting,
 	/**  Whether keys may go to addresses that the file names. */
 	sendsKeys: boolean,
@@ -3325,9 +3325,9 @@ export type TryQuery = {
 	samples?: number,
 	/**  What tells how good a sample is. */
 	score?: Score | null,
-	/**  What may be spent. */
+	/**  The limit of the spending. */
 	budget?: Budget | null,
-	/**  Who answers models. */
+	/**  How model calls are answered. */
 	modelsBy?: ModelsBy,
 	/**  How many samples run at once. */
 	jobs?: number | null,
@@ -3510,9 +3510,9 @@ export type VerifyQuery = {
 	since?: number | null,
 	/**  Run also those whose code is the code that ran. */
 	all?: boolean,
-	/**  Expect from now on what differs. */
+	/**  Accept the differences as expected from now on. */
 	accept?: boolean,
-	/**  How many at once; one a core if absent. */
+	/**  How many run at once; one per core if absent. */
 	jobs?: number | null,
 };
 

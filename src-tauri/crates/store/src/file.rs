@@ -1,4 +1,4 @@
-//! The database: its identity, schema, format migrations, and how it is opened, in a file or on a server.
+//! The database, in a file or on a server: its identity, schema and migrations, and how it is opened.
 //!
 //! Must not know what a step of a flow is.
 

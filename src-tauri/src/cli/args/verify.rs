@@ -1,4 +1,4 @@
-//! What the commands about recorded runs as tests may be told: `verify`, `keep`.
+//! Arguments of the commands that use recorded runs as tests: `verify` and `keep`.
 
 use std::path::PathBuf;
 
@@ -37,25 +37,25 @@ pub(crate) struct Verify {
     /// Only requests that began since then: 2h, 7d, or a local time, like 2026-11-20 or 2026-11-20T14:00
     #[arg(long, value_name = "TIME", value_parser = past_instant, group = "selection", conflicts_with = "request")]
     since: Option<i64>,
-    /// Also those whose code is the code that ran
+    /// Also requests whose code has not changed
     #[arg(long, conflicts_with = "files")]
     all: bool,
-    /// Go on, and verify again whenever a file is saved
+    /// Keep running, and verify again whenever a file is saved
     #[arg(long)]
     pub(crate) watch: bool,
-    /// Expect from now on what differs: beside the log, or in the file
+    /// Accept the differences as expected from now on; stored beside the log, or in the file
     #[arg(long, conflicts_with = "watch")]
     accept: bool,
     /// Also write the verdicts into a file that CI reads
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// How many at once (default: one a core)
+    /// How many run at once (default: one per core)
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     jobs: Option<u32>,
 }
 
 impl Verify {
-    /// Whether it is files that are verified.
+    /// Whether files are verified.
     pub(crate) fn has_files(&self) -> bool {
         !self.files.is_empty()
     }
@@ -86,7 +86,7 @@ pub(crate) struct Keep {
     /// The file to write, like tests/refund-over-limit.run
     #[arg(long = "as", value_name = "FILE")]
     pub(crate) file: PathBuf,
-    /// Replace the file where it is there
+    /// Replace the file if it exists
     #[arg(long)]
     pub(crate) force: bool,
 }

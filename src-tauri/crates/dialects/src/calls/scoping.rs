@@ -1,6 +1,6 @@
-//! What a Call gets to see of the context: the messages of its scopes and its instance, and nothing else.
+//! The part of the context that a Call sees: the messages of its scopes and its instance.
 //!
-//! Pure. The only place where a context is made smaller: every Activity and every delegate gets what this returns.
+//! Pure. Only this module reduces contexts: every Activity and every delegate gets its result.
 
 use indexmap::{IndexMap, IndexSet};
 use serde_json::{Map, Value, json};
@@ -11,7 +11,7 @@ use super::problem::{Kind, problem};
 use super::tools::{Reserved, Tool, reserved};
 use engine::error::FlowError;
 
-/// How many instances of a kind, or names in an error, are listed one by one.
+/// How many instances of a kind, or names in an error, are listed individually.
 const MAX_INSTANCES: usize = 20;
 
 /// Who decides the scopes of a Call.
@@ -21,7 +21,7 @@ pub(super) enum Mode {
     Static,
     /// The model.
     Dynamic,
-    /// Nobody: it sees nothing.
+    /// There are no scopes, so the Call sees nothing.
     Empty,
 }
 
@@ -40,7 +40,7 @@ impl Mode {
 pub(super) struct Scopes {
     pub(super) mode: Mode,
     pub(super) kinds: Vec<String>,
-    /// What the model could choose from, where the tool says so.
+    /// The kinds that the model could choose from, if the tool lists them.
     pub(super) allowed: Option<Vec<String>>,
 }
 
@@ -57,8 +57,8 @@ fn names(value: &Value, whose: &str) -> Result<Vec<String>, FlowError> {
     Ok(kinds)
 }
 
-/// Returns the kinds that a schema of `_scopes` lists, in whichever form; `None` if it has another form. They are told
-/// to people and to models; what is allowed is decided by the schema itself.
+/// Returns the kinds that a schema of `_scopes` lists, if it has one of the known forms. They are only shown to people
+/// and models: the schema itself decides what is allowed.
 fn listed(schema: &Value) -> Option<Vec<String>> {
     let mut kinds: Vec<String> = Vec::new();
     let mut add = |one: &Value| -> Option<()> {
@@ -85,8 +85,8 @@ fn listed(schema: &Value) -> Option<Vec<String>> {
     Some(kinds)
 }
 
-/// Returns the scopes of a Call: those of its tool where they are fixed, else those that it asks for, which must fit
-/// what its tool says of `_scopes`. `null` is as good as absent.
+/// Returns the scopes of a Call: those that its tool fixes, or else those that it asks for, which must be valid for the
+/// tool's `_scopes`. `null` counts as absent.
 pub(super) fn scopes(name: &str, tool: &Tool, call: &Map<String, Value>) -> Result<Scopes, FlowError> {
     let whose = format!("a call of \"{name}\"");
     let asked = call.get("_scopes").filter(|asked| !asked.is_null());
@@ -135,14 +135,14 @@ pub(super) struct Scoped {
     pub(super) messages: Vec<Value>,
     /// The merged payloads by kind.
     pub(super) keyed: Map<String, Value>,
-    /// What is left out, by kind and instance: `{ kind, instance?, because }`, or `{ kind, instances, because }` with
-    /// how many instances there are.
+    /// The messages that are left out, by kind and instance: `{ kind, instance?, because }`, or `{ kind, instances,
+    /// because }` with the number of instances.
     pub(super) left_out: Vec<Value>,
 }
 
-/// Returns what a Call sees. A scope of which it would see no message, and an instance that nothing belongs to, are
-/// errors. What tells of a failure is no sign of an instance: that of a Call with an instance that is not there tells
-/// its own name.
+/// Returns the messages that a Call sees. A scope without a visible message is an error, and so is an instance without
+/// messages. Messages about failures do not prove that an instance exists, because the failure of a Call with an
+/// unknown instance has the name of that instance.
 pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> Result<Scoped, FlowError> {
     let instances = || context.iter().filter(|message| kind(message) != ERROR).filter_map(|message| instance(message));
     if let Some(own) = own
@@ -180,7 +180,7 @@ pub(super) fn scoped(context: &[&Value], scopes: &Scopes, own: Option<&str>) -> 
     Ok(Scoped { messages: seen.iter().map(|message| stripped(message)).collect(), keyed: keyed(&seen), left_out })
 }
 
-/// Names what there is, as far as a person or a model reads it.
+/// Joins names, up to a readable number.
 fn list<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     let count = names.len();
     let mut all: Vec<String> = names.take(MAX_INSTANCES).map(str::to_owned).collect();
@@ -188,8 +188,8 @@ fn list<'n>(names: impl ExactSizeIterator<Item = &'n str>) -> String {
     if all.is_empty() { "none".to_owned() } else { all.join(", ") }
 }
 
-/// Lists what is left out, each kind and instance once. Where a kind has many instances they are counted: a thousand
-/// Calls, each of an instance of its own, would else name a million.
+/// Lists the messages that are left out, each kind and instance once. If a kind has many instances, they are only
+/// counted: otherwise a thousand Calls, each with its own instance, would list a million.
 fn left_out(messages: &[&Value], because: impl Fn(&str) -> &'static str) -> Vec<Value> {
     let places: IndexSet<(&str, Option<&str>)> =
         messages.iter().map(|message| (kind(message), instance(message))).collect();
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_sees_what_is_scoped_to_it_and_nothing_else() {
+    fn a_call_sees_only_messages_of_its_scopes_and_instance() {
         let fixed = json!({ "properties": { "_scopes": { "const": ["state"] } } });
         let open = json!({ "properties": { "_scopes": { "items": { "enum": ["state", "notes"] } } } });
         let state = json!({ "state": { "a": 1 } });
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn an_allow_list_holds_in_every_form_and_at_every_place() {
+    fn an_allow_list_is_enforced_in_every_form_and_at_every_place() {
         for allow in [
             json!({ "type": "array", "items": { "enum": ["state", "input"] } }),
             json!({ "items": { "oneOf": [{ "const": "state" }, { "const": "input" }] } }),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn messages_are_handed_over_without_instances_and_notes() {
+    fn scoped_messages_have_no_instances_and_notes() {
         let (_, messages) = seen(json!({}), json!({ "_scopes": ["state"], "_instance": "1" })).unwrap_or_default();
         assert_eq!(messages, [json!({ "type": "state", "a": 1 }), json!({ "type": "state", "b": 2 })]);
     }

@@ -46,7 +46,7 @@ fn check(root: &Rc<Block>, input: Value, expected: Result<Value, &str>) -> Vec<S
 }
 
 #[test]
-fn a_chain_hands_values_on_and_numbers_repeated_segments() {
+fn a_chain_passes_values_on_and_numbers_repeated_segments() {
     let one = add("one", 1);
     let paths = check(&sequencer("s", vec![step(&one), step(&one), step(&one)]), json!(0), Ok(json!(3)));
     assert_eq!(paths, ["root", "root/step:one", "root/step:one~2", "root/step:one~3"]);
@@ -59,7 +59,7 @@ fn names_are_encoded_in_paths() {
 }
 
 #[test]
-fn an_empty_chain_hands_its_input_through() {
+fn an_empty_chain_returns_its_input() {
     check(&sequencer("s", Vec::new()), json!({"x": 1}), Ok(json!({"x": 1})));
 }
 
@@ -83,10 +83,10 @@ fn a_failing_block_keeps_its_writes() {
     assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"a": 1}));
 }
 
-/// Two requests touch one record. A push is applied again to the newer record; a literal that was
-/// read from the older one makes the body run again, so that nothing is lost either way.
+/// Two requests write one record. A push is applied again to the newer record. A value that was computed from the older
+/// record makes the body run again. So no write is lost.
 #[test]
-fn a_record_that_changed_under_a_block_loses_nothing() {
+fn no_write_is_lost_if_another_request_changes_the_record() {
     let log = Arc::new(MemoryLog::default());
     let other = log.clone();
     let tries = Rc::new(Cell::new(0));
@@ -138,13 +138,13 @@ fn a_push_is_applied_again_without_running_the_body_again() {
     assert_eq!(ended.status, RequestStatus::Completed);
     assert_eq!(log.record(&session()).expect("memory").state.to_json(), json!({"l": ["theirs", "mine"]}));
     assert_eq!(events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. })).count(), 1);
-    assert!(!events.iter().any(|event| matches!(event.kind, EventKind::CommitRefused { .. })), "it looked first");
+    assert!(!events.iter().any(|event| matches!(event.kind, EventKind::CommitRefused { .. })), "it checked first");
 }
 
-/// Branches that write one record stand in line: each costs what it costs alone, none is lost, and
-/// those that read before they wrote decide anew.
+/// Branches that write one record queue: each costs as much as it does alone, no write is lost, and branches that read
+/// before they wrote run again.
 #[test]
-fn many_writers_of_one_record_cost_no_more_than_their_number() {
+fn the_cost_of_writers_of_one_record_is_linear() {
     let arms = |blind: bool| {
         (0..60)
             .map(|n| {
@@ -172,9 +172,9 @@ fn many_writers_of_one_record_cost_no_more_than_their_number() {
     }
 }
 
-/// A callback that loses a race runs again by itself; the child before it does not.
+/// A callback that loses a conflict runs again; the child before it does not.
 #[test]
-fn a_callback_that_lost_a_race_runs_again_without_the_children() {
+fn a_callback_that_lost_a_conflict_runs_again_without_the_children() {
     let log = Arc::new(MemoryLog::default());
     let ran = Rc::new(Cell::new(0));
     let count = ran.clone();
@@ -225,10 +225,10 @@ fn fails_after_a_write() -> Operation {
     })))
 }
 
-/// What a function decided waits for the end of its block, and a block inside commits meanwhile: what was
-/// decided from an older record must not come into force on top of what others wrote.
+/// The writes of a function wait for the end of its block, while a block inside commits. A write that was computed from
+/// an older record must not overwrite those of other requests.
 #[test]
-fn a_commit_inside_hides_from_nobody_that_others_wrote() {
+fn a_commit_of_an_inner_block_does_not_hide_writes_of_other_requests() {
     for elsewhere in [true, false] {
         let log = Arc::new(MemoryLog::default());
         let other = log.clone();
@@ -257,10 +257,10 @@ fn a_commit_inside_hides_from_nobody_that_others_wrote() {
     }
 }
 
-/// A function that failed has written; the hook after it loses a race, and runs again. What the failed one wrote
-/// is there as before, for the hook and for the end of the block.
+/// A failed function has written, and the hook after it loses a conflict and runs again. The writes of the failed
+/// function stay visible to the hook, and count at the end of the block.
 #[test]
-fn what_a_failed_function_wrote_outlives_a_conflict_of_the_next_one() {
+fn writes_of_a_failed_function_survive_a_conflict_of_the_next_one() {
     let log = Arc::new(MemoryLog::default());
     let fails = Operation::Map(Rc::new(Function(|_, cx: engine::context::Context| async move {
         cx.apply(&Target::Session, patch("failed", json!("wrote"))).await?;
@@ -290,10 +290,10 @@ fn what_a_failed_function_wrote_outlives_a_conflict_of_the_next_one() {
     assert_eq!(state, json!({ "n": 42, "failed": "wrote" }));
 }
 
-/// As before, where the later function never comes up to date: it comes to nothing, and what the failed one wrote
-/// stays with the block's end.
+/// As before, but the later function loses every conflict: its writes are dropped, and those of the failed function
+/// count at the end of the block.
 #[test]
-fn what_a_failed_function_wrote_outlives_the_next_one_that_gives_up() {
+fn writes_of_a_failed_function_survive_a_next_one_that_gives_up() {
     let log = Arc::new(MemoryLog::default());
     let fails = Operation::Map(Rc::new(Function(|_, cx: engine::context::Context| async move {
         cx.apply(&Target::Session, patch("failed", json!("wrote"))).await?;
@@ -321,8 +321,7 @@ fn what_a_failed_function_wrote_outlives_the_next_one_that_gives_up() {
     assert_eq!(state, json!({ "n": 40 + calls.get(), "failed": "wrote" }));
 }
 
-/// The parts of an id were written one after another: the path `…/a` in its attempt 10 and the path `…/a1` in its
-/// attempt 0 made the same.
+/// Path and attempt must be separated in an id: `…/a` in attempt 10 and `…/a1` in attempt 0 are different.
 #[test]
 fn two_questions_never_have_one_id() {
     let asks = |name: &str, from: u32| {
@@ -355,7 +354,7 @@ fn two_questions_never_have_one_id() {
     assert_ne!(first.2, later.2);
 }
 
-/// Pieces of a text joined one event, whoever added them: what a block said stood as another one's.
+/// Pieces of a text must not be joined with those of another block, or they would count as its text.
 #[test]
 fn only_pieces_of_one_attempt_join() {
     let kept = Rc::new(RefCell::new(None));

@@ -1,4 +1,4 @@
-//! Where a value or a text of a block comes from, as rows: each is one step back to the cause.
+//! The origin of a value or a text of a block, as rows. Each row is one step back towards the cause.
 
 use runner::{WhyEdge, WhyKind, WhyPlace, WhyQuery, WhySpot, WhyView};
 use serde_json::{Value, json};
@@ -8,9 +8,9 @@ use crate::arguments::{Refused, on};
 use crate::door::Door;
 use crate::shown::{cut, name, quoted};
 
-/// How many steps are looked at.
+/// The maximum number of steps.
 const EDGES: u32 = 200;
-/// How much of a text or a value is shown.
+/// How many bytes of a text or a value are shown.
 const TEXT: usize = 120;
 /// How many other origins of a value are named.
 const TIES: usize = 2;

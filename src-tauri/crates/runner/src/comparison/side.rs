@@ -51,7 +51,17 @@ impl Side {
         }
         let source = sources(&spans);
         let is_live = !status.is_terminal();
-        Side { request: request.to_owned(), spans, digests, is_live, stop: None, pause: None, idle: None, again, source }
+        Side {
+            request: request.to_owned(),
+            spans,
+            digests,
+            is_live,
+            stop: None,
+            pause: None,
+            idle: None,
+            again,
+            source,
+        }
     }
 
     /// A replay whose first difference is at a path. It stopped if that stopped its root.

@@ -210,8 +210,7 @@ impl RequestView {
     /// What a sample of an experiment got of answers that another sample paid for; none if it shares none.
     pub(crate) fn shared(&self) -> Option<Sums> {
         let Usage { model_calls, prompt_tokens, completion_tokens } = self.spans.whole_shared_usage();
-        let shared =
-            Sums { model_calls: model_calls.into(), prompt_tokens, completion_tokens, ..Sums::default() };
+        let shared = Sums { model_calls: model_calls.into(), prompt_tokens, completion_tokens, ..Sums::default() };
         (model_calls > 0).then_some(shared)
     }
 

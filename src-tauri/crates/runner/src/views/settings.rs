@@ -1,10 +1,10 @@
-//! What the window shows of settings: of a folder, and of a person.
+//! The settings of a folder and of a person, for the window.
 
 use serde::Serialize;
 
 use super::Json;
 
-/// The settings of a folder: its `flowglass.json`, and what is in force.
+/// The settings of a folder: its `flowglass.json`, and the effective values.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct SettingsView {
@@ -12,39 +12,39 @@ pub struct SettingsView {
     pub file: String,
     /// The content of the file; empty if there is no file.
     pub text: String,
-    /// What names this content; absent where there is no file.
+    /// The stamp of this content; absent if there is no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
-    /// Whether the folder is open with these settings. It is opened again for others to come into force.
+    /// Whether the folder is open with these settings. New settings take effect when it is opened again.
     pub is_in_force: bool,
-    /// What is wrong with the file.
+    /// Why the file is invalid.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
     /// Models that settings name, or that were called.
     pub models: Vec<ModelSetting>,
-    /// What is in force, also where the file does not say.
+    /// The effective limits, also those that the file does not set.
     pub limits: Vec<LimitSetting>,
-    /// What flows see as their environment.
+    /// The environment of flows.
     pub env: Vec<EnvSetting>,
-    /// What a commit survives: `process`, `power` or `each`.
+    /// The failures that a commit survives: `process`, `power` or `each`.
     pub durability: String,
-    /// Where runs are kept.
+    /// Where runs are stored.
     pub data: DataSetting,
     /// Whether keys may go to addresses that the file names.
     pub sends_keys: bool,
 }
 
-/// What another text of the file would change.
+/// The changes that a new text of the file would make.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 pub struct SettingsPlan {
-    /// The lines that differ, with those around them.
+    /// The lines that differ, with lines around them.
     pub difference: String,
-    /// What names the content that it is compared with; absent where there is no file.
+    /// The stamp of the content that it is compared with; absent if there is no file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stamp: Option<String>,
 }
 
-/// A model, and who answers it.
+/// A model and its provider.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelSetting {
@@ -54,18 +54,18 @@ pub struct ModelSetting {
     pub is_configured: bool,
     /// Whether a recorded run called it.
     pub is_called: bool,
-    /// Who answers it, if that is known.
+    /// Its provider, if that is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
-    /// The variable of the environment that has its key.
+    /// The environment variable of its API key.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
-    /// Whether the environment has that variable.
+    /// Whether that variable is set.
     pub has_key: bool,
     /// Why a call of it would fail.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
-    /// US dollars for a million tokens: told, told from the provider's cache, and said.
+    /// US dollars for a million tokens: input, cached input, and output.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub price: Option<[f64; 3]>,
 }
@@ -76,9 +76,9 @@ pub struct ModelSetting {
 pub struct LimitSetting {
     /// Its name in `limits`.
     pub name: String,
-    /// What is in force.
+    /// The effective value.
     pub value: u64,
-    /// Whether the file says nothing of it.
+    /// Whether the file does not set it.
     pub is_default: bool,
 }
 
@@ -88,22 +88,22 @@ pub struct LimitSetting {
 pub struct EnvSetting {
     /// Its name.
     pub name: String,
-    /// The variable of this program that has its value; absent where the file has it.
+    /// This program's environment variable with its value; absent if the value is in the file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub variable: Option<String>,
-    /// Whether that variable is not there.
+    /// Whether that variable is not set.
     pub is_missing: bool,
 }
 
-/// Where the runs of a folder are kept, and how much room that takes.
+/// Where the runs of a folder are stored, and the size of the files.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct DataSetting {
     /// The database.
     pub file: String,
-    /// Its bytes, with its write-ahead log.
+    /// Its size, including its write-ahead log.
     pub bytes: u64,
-    /// The bytes of bundled flows, which are made again when they are missing.
+    /// The size of the cache of bundled flows, which is rebuilt when needed.
     pub cache_bytes: u64,
     /// Copies of the database that were made before its format changed.
     pub backups: Vec<BackupRow>,
@@ -114,37 +114,37 @@ pub struct DataSetting {
 pub struct BackupRow {
     /// Its name, in the folder of the database.
     pub name: String,
-    /// Its bytes.
+    /// Its size.
     pub bytes: u64,
 }
 
-/// What came of a test call of a model.
+/// The result of a test call of a model.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct ModelTest {
     /// How long it took.
     pub ms: u64,
-    /// The model that answered, in the provider's words.
+    /// The provider's name of the model that answered.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub model: Option<String>,
-    /// What it answered.
+    /// The answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub text: Option<String>,
-    /// Why it did not.
+    /// Why it did not answer.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// What a person chose for all folders.
+/// A person's settings for all folders.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct OwnSettingsView {
-    /// The file that they are kept in.
+    /// The file of these settings.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub file: Option<String>,
-    /// What is in it.
+    /// Its content.
     pub settings: Json,
-    /// Why it cannot be read. Nothing is written then.
+    /// Why it cannot be read. In this case, it is not written either.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
 }

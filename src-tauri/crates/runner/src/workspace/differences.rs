@@ -1,4 +1,4 @@
-//! What differs between two instants, of one request or of two, and who wrote it.
+//! Differences of states between two instants of one or two requests, with the blocks that wrote them.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,9 +19,9 @@ use crate::catalogue::STACK;
 use crate::core::fault::Fault;
 use crate::views::Change;
 
-/// What is seen of a scope, if it is there.
+/// The visible state of a scope, if it exists.
 type Shown = Option<Value>;
-/// A scope at the earlier and at the later instant, where it was there.
+/// A scope at the earlier and at the later instant, if it existed.
 type AtBoth = (Option<ScopeAt>, Option<ScopeAt>);
 
 impl Workspace {
@@ -36,7 +36,7 @@ impl Workspace {
         let other = with.unwrap_or(request);
         let from = match (from, with) {
             (Some(at), _) => self.seq_at(request, Some(at))?,
-            // Two requests are compared at their ends; one request from its beginning.
+            // Two requests are compared at their ends, one request from its start.
             (None, Some(_)) => self.seq_at(request, None)?,
             (None, None) => self.before_first_block(request)?,
         };
@@ -68,8 +68,8 @@ impl Workspace {
         Ok(changes)
     }
 
-    /// The states of blocks that a fork has from the request that it comes from, at two instants: of blocks that had
-    /// ended by then, or that it does not go on with. `own` are the scopes of the fork.
+    /// The states of blocks that a fork has from its original request, at two instants: blocks that had ended by then,
+    /// or that the fork does not continue. `own` are the scopes of the fork.
     fn kept_blocks(&self, own: &[ScopeKey], request: &str, (from, to): (u64, u64)) -> Result<Vec<AtBoth>, Fault> {
         if self.request(request)?.forked_from.is_none() {
             return Ok(Vec::new());
@@ -148,7 +148,7 @@ impl Workspace {
         Ok(scopes)
     }
 
-    /// What scopes held at two instants of a request.
+    /// Scopes at two instants of a request.
     fn two_instants(
         &self,
         scopes: &[ScopeKey],
@@ -176,9 +176,9 @@ impl Workspace {
         Ok(first.first().map_or(1, |event| event.seq - 1))
     }
 
-    /// Who wrote each changed place of a scope last between two instants, as `history` tells it. A fork
-    /// begins with its edits, and has what was before them in common with another request, which knows who wrote that.
-    /// `recalled` keeps, for all scopes, what resumes of a request only put in force again.
+    /// Names the last writer of each changed place of a scope between two instants, like `history`. A fork begins with
+    /// its edits; the writers before them are read from the original request. `recalled` caches, for all scopes, the
+    /// writes that resumes of a request only re-applied.
     fn name_writers(
         &self,
         scope: ScopeKey,
@@ -214,7 +214,7 @@ impl Workspace {
         Ok(())
     }
 
-    /// Names the edits of a fork as what changed places that no block has written since.
+    /// Names the edits of a fork as the writers of changed places that no block has written since.
     fn name_edits(
         &self,
         scope: &ScopeKey,
@@ -239,12 +239,12 @@ impl Workspace {
     }
 }
 
-/// What is seen of an instance that has not begun, or that a later one has taken the place of.
+/// The visible state of an instance that has not begun, or that a later one has replaced.
 fn nothing() -> Shown {
     Some(Value::Object(serde_json::Map::new()))
 }
 
-/// Reads two instants at the same time: reading is most of what a difference costs.
+/// Reads two instants concurrently, because reading is most of the cost.
 fn side_by_side<T: Send>(
     left: impl FnOnce() -> Result<T, Fault> + Send,
     right: impl FnOnce() -> Result<T, Fault>,

@@ -55,9 +55,9 @@ pub struct VerifyQuery {
     pub since: Option<i64>,
     /// Run also those whose code is the code that ran.
     pub all: bool,
-    /// Expect from now on what differs.
+    /// Accept the differences as expected from now on.
     pub accept: bool,
-    /// How many at once; one a core if absent.
+    /// How many run at once; one per core if absent.
     pub jobs: Option<u32>,
 }
 

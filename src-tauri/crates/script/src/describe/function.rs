@@ -1,4 +1,4 @@
-//! An author's function as the engine calls it. Arguments and results cross as JSON text.
+//! Lets the engine call an author's function. Arguments and results are passed as JSON text.
 
 use std::rc::{Rc, Weak};
 use std::sync::Arc;

@@ -19,7 +19,7 @@ pub(crate) fn track(runtime: &Runtime, shared: &Rc<Shared>) {
             let recorded = host(&ctx)
                 .and_then(|host| host.get::<_, Function>("rejected"))
                 .and_then(|rejected| rejected.call::<_, ()>((promise, reason, is_handled)));
-            // While the file loads, there is no such list yet, and no block.
+            // While the file loads, there is no list and no block yet.
             shared.rejected.set(shared.rejected.get() || recorded.is_ok());
         },
     )));

@@ -20,8 +20,8 @@ pub(crate) struct Sums {
     pub(crate) items: i64,
     /// JSON bytes of the flow's own values.
     pub(crate) payload_bytes: i64,
-    /// The same without repetition: of one event, what is in its body; of all events, the large values once each
-    /// besides.
+    /// The same with large values counted only once. For one event, the bytes of its body; for all events, also those
+    /// of each large value.
     pub(crate) unique_bytes: i64,
 }
 
@@ -36,7 +36,7 @@ impl Sums {
         }
     }
 
-    /// The sums of an event that was read. One that cannot be read counts as an event only.
+    /// The sums of a stored event. An unreadable event only counts as an event.
     pub(crate) fn of_stored(kind: Option<&EventKind>, body_bytes: usize) -> Sums {
         let known = kind.map(|kind| Sums::of(kind, measure::value_bytes(kind), body_bytes));
         known.unwrap_or(Sums { events: 1, ..Sums::default() })

@@ -1,4 +1,4 @@
-//! What requests are expected to do is kept beside their log, and goes with it.
+//! The expectations of requests are stored beside their logs, and are deleted with them.
 
 use engine::event::RequestStatus;
 use serde_json::json;
@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::support::{Request, bed, finished};
 
 #[test]
-fn an_expectation_is_kept_replaced_and_taken_back() {
+fn an_expectation_is_stored_replaced_and_removed() {
     let bed = bed();
     let mut request = Request::begin(&bed.store, "r");
     request.commit(finished(RequestStatus::Completed)).unwrap();
@@ -24,7 +24,7 @@ fn an_expectation_is_kept_replaced_and_taken_back() {
 }
 
 #[test]
-fn an_expectation_goes_with_its_session() {
+fn an_expectation_is_deleted_with_its_session() {
     let bed = bed();
     for (id, session) in [("gone", "one"), ("stays", "two")] {
         let mut request = Request::begin_in(&bed.store, id, session);
@@ -41,7 +41,7 @@ fn an_expectation_goes_with_its_session() {
     assert_eq!(rows(&path), 1, "nothing is left of it");
 }
 
-/// A disk that is full leaves what was expected before.
+/// If the disk is full, the old expectation stays.
 #[test]
 fn an_expectation_that_cannot_be_written_changes_nothing() {
     let bed = bed();
@@ -58,7 +58,7 @@ fn an_expectation_that_cannot_be_written_changes_nothing() {
     assert!(bed.store.expect("r", 3, Some(&long)).unwrap());
 }
 
-/// Which code a request ran is known without its log, and whether it was that code alone.
+/// The code that a request ran is known without reading its log, and whether it ran only that code.
 #[test]
 fn the_code_that_a_request_ran_is_known() {
     let bed = bed();

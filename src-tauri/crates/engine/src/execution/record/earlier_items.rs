@@ -1,8 +1,8 @@
-//! The items of a recorded request from before the tries that count: questions and answers of tries that waited or
-//! were cut off, and the items of the request itself: that it failed, and that it was continued.
+//! Items that a recorded request had before the tries that count: questions and answers of tries that waited or were
+//! cut off, and the request's own items (it failed, it was continued).
 //!
-//! A replay makes one try of all of them. It shows these items to the try that came after them, because its code saw
-//! them there. Must not decide which tries count, nor when they are shown.
+//! A replay makes only one try. It shows these items to that try, because the recorded code saw them. Must not decide
+//! which tries count, and must not decide when items are shown.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, HashMap};
@@ -29,16 +29,16 @@ struct Question {
     answers: Vec<Seq>,
 }
 
-/// See the module.
+/// The items of a recorded request that a replay still has to show.
 #[derive(Default)]
 pub(crate) struct EarlierItems {
-    /// Those that are still to be shown.
+    /// Items that have not been shown yet.
     items: RefCell<BTreeMap<Seq, EarlierItem>>,
     /// By the id of the suspension.
     questions: HashMap<String, Question>,
-    /// By attempt: the event before which items were there when it began.
+    /// By attempt: an event such that the items before it existed when the attempt began.
     begins: HashMap<(Arc<str>, u32), Seq>,
-    /// The same of callbacks: by attempt and name.
+    /// The same for callbacks, by attempt and name.
     calls: HashMap<(Arc<str>, u32, String), Seq>,
 }
 
@@ -56,8 +56,8 @@ impl EarlierItems {
         }
         // By attempt: the event with which its newest run began.
         let mut runs: HashMap<(Arc<str>, u32), Seq> = HashMap::new();
-        // By block: the first end of a block that a function of it ran. A later try takes that from the log, so items
-        // from after that end come behind it in a replay, too.
+        // By block: the first end of a block that a function of it ran. A later try takes that block from the log, so
+        // in a replay, items from after that end also come after it.
         let mut first_called: HashMap<&str, Seq> = HashMap::new();
         let mut asking: Vec<(Arc<str>, u32, String)> = Vec::new();
         for event in events.iter().filter(|event| event.seq > own) {
@@ -94,7 +94,7 @@ impl EarlierItems {
                         items.insert(event.seq, EarlierItem { path: None, attempt: 0, kind });
                     }
                 }
-                // An answer that was taken back is not shown.
+                // A withdrawn answer is not shown.
                 (EventKind::SuspensionReopened { id }, _) => {
                     let answers = found.questions.get_mut(id).map(|question| std::mem::take(&mut question.answers));
                     answers.iter().flatten().for_each(|seq| drop(items.remove(seq)));
@@ -111,7 +111,7 @@ impl EarlierItems {
         found
     }
 
-    /// Takes the items that were there when an attempt began.
+    /// Takes the items that existed when an attempt began.
     pub(crate) fn before_attempt(&self, path: &Arc<str>, attempt: u32) -> Vec<EarlierItem> {
         if self.are_all_shown() {
             return Vec::new();
@@ -119,7 +119,7 @@ impl EarlierItems {
         self.begins.get(&(path.clone(), attempt)).map(|began| self.take_before(*began)).unwrap_or_default()
     }
 
-    /// Takes the items that were there when a callback was called.
+    /// Takes the items that existed when a callback was called.
     pub(crate) fn before_call(&self, path: &Arc<str>, attempt: u32, callback: &str) -> Vec<EarlierItem> {
         if self.are_all_shown() {
             return Vec::new();

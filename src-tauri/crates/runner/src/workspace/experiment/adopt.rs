@@ -21,7 +21,8 @@ impl Workspace {
         let query = super::StoredBody::of(&stored)?.query;
         let arms = query.arms()?;
         let number = arm.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-        let Some(Arm { model, prompts, options, set, output, code: revision }) = number.and_then(|at| arms.get(at)) else {
+        let Some(Arm { model, prompts, options, set, output, code: revision }) = number.and_then(|at| arms.get(at))
+        else {
             let count = arms.len();
             if arm == "base" {
                 return Err(Fault::invalid(format!("base is what the source has already; adopt one of 1 to {count}")));
@@ -58,7 +59,8 @@ impl Workspace {
         }
         let mut values = Vec::new();
         let mut left_out: Vec<LeftOut> = Vec::new();
-        let mut leave_out = |name: &str, why: &str| left_out.push(LeftOut { name: name.to_owned(), why: why.to_owned() });
+        let mut leave_out =
+            |name: &str, why: &str| left_out.push(LeftOut { name: name.to_owned(), why: why.to_owned() });
         let (mut file, mut before) = (String::new(), String::new());
         for (name, path, value) in &edits {
             let edited = code

@@ -1,6 +1,6 @@
-//! The step of a request at which its failure was decided: forks from before its steps, and how often they fail.
+//! Finds the step at which a request's failure was decided, by how often forks from before its steps fail.
 //!
-//! The forks change nothing. What they ask anew may come out differently, which is what is measured.
+//! The forks change nothing. Only their new model calls and other effects may differ, and this is measured.
 
 mod search;
 mod steps;
@@ -35,26 +35,26 @@ const MAX_FORKS: u32 = 200;
 /// How many samples a point has by default.
 const SAMPLES: u32 = 8;
 
-/// Which failure of which request to look into.
+/// The request and its failure.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "camelCase", default)]
 pub struct CulpritQuery {
     /// The request.
     pub request: String,
-    /// A TypeScript expression that is true of a run that fails.
+    /// A TypeScript expression that is true for a failing run.
     pub fails: String,
     /// How many samples a point has at least; 0 is 8.
     pub samples: u32,
-    /// What may be spent.
+    /// The limit of the spending.
     pub budget: Option<Budget>,
-    /// Who answers models.
+    /// How model calls are answered.
     pub models_by: ModelsBy,
     /// How many forks run at once.
     pub jobs: Option<u32>,
 }
 
-/// The model that a request asked first after an event, or was still asking there; `None` if a fork from there spends
-/// nothing.
+/// The model of the first call that a request made after an event, or that was in progress there; `None` if a fork from
+/// there spends nothing.
 fn model_after(events: &[Event], cut: Seq) -> Option<String> {
     let view = Events::new(events);
     let asked = events.iter().filter(|event| event.seq > cut).find_map(|event| match &event.kind {
@@ -67,7 +67,7 @@ fn model_after(events: &[Event], cut: Seq) -> Option<String> {
     asked.map(|request| request["model"].as_str().unwrap_or_default().to_owned())
 }
 
-/// A search that can be made: its request was read and its code evaluated, once for its plan and for its forks.
+/// A checked search. Its request was read and its code evaluated, once for both the plan and the forks.
 pub struct CulpritSearch {
     query: CulpritQuery,
     fails: Expression,
@@ -76,20 +76,21 @@ pub struct CulpritSearch {
     checked: CheckedArms,
 }
 
-/// What came of one fork.
+/// The result of one fork.
 enum ForkEnd {
-    /// Whether it fails, and whether it drew something.
+    /// Whether it fails, and whether it used anything random (a model, a random number, the time).
     Judged { fails: bool, drew: bool },
     /// It waits for an answer that the request was given.
     Waits,
-    /// It was stopped, or somebody has deleted it.
+    /// It was stopped or deleted.
     Gone,
-    /// It was not begun: the search was cancelled, or the budget has no room for a call of it.
+    /// It did not begin: the search was cancelled, or the budget does not allow another call.
     NotBegun,
 }
 
 impl Workspace {
-    /// Looks for the step at which a failure was decided. `progress` hears of each round of forks, on this thread.
+    /// Searches for the step at which a failure was decided. `progress` is called for each round of forks, on this
+    /// thread.
     pub fn culprit(
         &self,
         query: &CulpritQuery,
@@ -100,7 +101,7 @@ impl Workspace {
         self.run_search(&self.culprit_search(query)?, cancel, progress)
     }
 
-    /// As [`culprit`](Self::culprit), of a search that was checked.
+    /// Like [`culprit`](Self::culprit), for a checked search.
     pub fn run_search(
         &self,
         CulpritSearch { query, fails, steps, experiment, .. }: &CulpritSearch,
@@ -131,7 +132,7 @@ impl Workspace {
                 Next::BeforeFirst => break (WhereDecided::BeforeTheFirstStep, None),
             };
             let cut = steps[point].seq - 1;
-            // What was in flight there runs again: it may be what decides.
+            // Calls in progress at this point run again, because they may decide the outcome.
             let (answered, facts) = (Arc::default(), Arc::default());
             let variant = Variant { loaded_flow: loaded_flow.clone(), cut, edits: Edits::default(), answered, facts };
             let (mut seen, mut errors, mut has_drawn) = (Tally::default(), Vec::new(), false);
@@ -177,7 +178,7 @@ impl Workspace {
             search.add(point, seen);
             search.add_unjudged(begun - seen.samples);
             failed += seen.failures;
-            // It may go another way than the request, and draw there.
+            // It may take another path than the request, and use something random there.
             if is_deterministic && has_drawn {
                 is_deterministic = false;
                 search.differ_by_chance(wanted);
@@ -239,7 +240,7 @@ impl Workspace {
         })
     }
 
-    /// Prepares a search, or refuses one that cannot be made, by everything that is known before a fork runs.
+    /// Checks and prepares a search before any fork runs.
     pub fn culprit_search(&self, query: &CulpritQuery) -> Result<CulpritSearch, Fault> {
         let fails = expression("--fails", &query.fails)?;
         let (row, events) = self.whole_log_of(&query.request)?;
@@ -265,7 +266,7 @@ impl Workspace {
         Ok(CulpritSearch { query: query.clone(), fails, steps, experiment, checked })
     }
 
-    /// Runs a fork of a search to its end. Returns its request; `None` if it was not begun.
+    /// Runs a fork of a search to its end. Returns its request; `None` if it did not begin.
     fn run_fork(
         &self,
         experiment: &Experiment,
@@ -285,8 +286,7 @@ impl Workspace {
         Ok(Some(id))
     }
 
-    /// What a search may ask, all forks together: it runs as many only if nothing is clear before. Writes and runs
-    /// nothing.
+    /// Returns the maximum calls of a search. It makes fewer if the result is clear earlier. Writes and runs nothing.
     pub fn plan_culprit(&self, query: &CulpritQuery) -> Result<TryPlan, Fault> {
         let (row, events) = self.whole_log_of(&query.request)?;
         let steps = steps(&events);
@@ -294,7 +294,7 @@ impl Workspace {
         Ok(self.plan_of_forks(query, &experiment, &checked))
     }
 
-    /// As [`plan_culprit`](Self::plan_culprit), of a search that was checked.
+    /// Like [`plan_culprit`](Self::plan_culprit), for a checked search.
     pub fn plan_search(&self, CulpritSearch { query, experiment, checked, .. }: &CulpritSearch) -> TryPlan {
         self.plan_of_forks(query, experiment, checked)
     }
@@ -313,7 +313,7 @@ impl Workspace {
         }
     }
 
-    /// What the forks of a search have in common with those of an experiment, and the code that they run.
+    /// Describes the forks of a search as an experiment, with the code that they run.
     fn forks_of(
         &self,
         query: &CulpritQuery,
@@ -329,7 +329,7 @@ impl Workspace {
             ..TryQuery::default()
         };
         let mut experiment = self.experiment_in(log, String::new(), try_query, Spending::default())?;
-        // Model calls from the first step on, and none that is on its way.
+        // Model calls from the first step on, without those in progress.
         experiment.place = Place {
             path: experiment.place.path,
             before: first.map_or(0, |step| step.seq.saturating_sub(1)),

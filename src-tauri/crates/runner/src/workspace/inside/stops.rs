@@ -10,7 +10,7 @@ use super::print::checked;
 use super::probed_code::ProbedCode;
 use crate::core::fault::Fault;
 
-/// How many times a request stops at one breakpoint at the most.
+/// The maximum number of stops at one breakpoint.
 const MAX_STOPS: usize = 10_000;
 
 /// A breakpoint at a line.
@@ -22,31 +22,31 @@ pub struct Breakpoint {
     pub line: u32,
     /// From 1.
     pub column: Option<u32>,
-    /// Only when this expression holds.
+    /// It stops only if this expression is true.
     pub condition: Option<String>,
-    /// What is said there: expressions whose values are taken.
+    /// Expressions whose values a log point shows.
     pub expressions: Vec<String>,
 }
 
 /// A time that a request stops.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stopped {
-    /// Where.
+    /// The statement.
     pub at: InsideAt,
-    /// Which of the statements of all blocks, from 1.
+    /// The number of the statement among those of all blocks, from 1.
     pub order: u64,
     /// The previews of the breakpoint's expressions.
     pub said: Vec<String>,
 }
 
-/// Where a breakpoint really is, and when a request stops there.
+/// The actual line of a breakpoint, and its stops.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Stops {
     /// The line of its statement; `None` if the line has none.
     pub line: Option<u32>,
-    /// In order.
+    /// In order of time.
     pub stops: Vec<Stopped>,
-    /// How its condition failed, if it did.
+    /// The errors of its condition, if there were any.
     pub note: Option<String>,
 }
 
@@ -79,8 +79,8 @@ impl Workspace {
         Ok(self.stops(request, 1, question)?.stops.into_iter().next())
     }
 
-    /// Finds stops in every part of a request with the code that it ran. `question` is asked of the codes for which it
-    /// is something, with the line of its statement.
+    /// Finds stops in every part of a request, with the code that the part ran. `question` returns the query for a code
+    /// and the line of its statement, if the code has one.
     fn stops(
         &self,
         request: &str,
@@ -97,7 +97,7 @@ impl Workspace {
             let left = limit.saturating_sub(found.stops.len());
             let Some((line, question)) = question(code).filter(|_| left > 0) else { continue };
             found.line = found.line.or(line);
-            // What a later code does in the time of an earlier one is left out, and must not use up the limit.
+            // Stops of later code in the time of earlier code are left out, so they must not use up the limit.
             let most = if at == 0 { left } else { MAX_STOPS.max(left) };
             let hidden = self.hidden_env(question.expressions.iter().chain(&question.condition));
             let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: most, open: None };
@@ -120,7 +120,7 @@ impl Workspace {
         Ok(found)
     }
 
-    /// The statement that wrote an event: the last one of the event's block that began before it.
+    /// The statement that wrote an event: the last statement of its block that began before the event.
     pub fn statement_of(&self, request: &str, seq: u64) -> Result<Stopped, Fault> {
         let query = EventQuery { from: Some(seq), limit: Some(1), ..EventQuery::default() };
         let events = self.store.events(request, &query).map_err(Fault::internal)?;
@@ -133,7 +133,7 @@ impl Workspace {
     }
 }
 
-/// Says how a condition failed, if it did.
+/// Describes the errors of a condition, if there were any.
 pub(super) fn failed_condition(probed: &Probed) -> Option<String> {
     let error = probed.condition_error.as_ref()?;
     let times =

@@ -1,4 +1,4 @@
-//! A view shows the log that is there: of a request that was deleted, and of another one imported under its id.
+//! Views of a request that was deleted and replaced by an imported one with the same id.
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::path::Path;
@@ -13,7 +13,7 @@ use crate::workspace::{OpenOptions, Workspace};
 
 const ID: &str = "synthetic-mixed-1-0";
 
-/// A folder with a request of so many events, which has the same id in each.
+/// A folder with a request of this many events. The request has the same id in every folder.
 fn folder(events: u64) -> (TempDir, Arc<Workspace>) {
     let dir = tempfile::tempdir().unwrap();
     let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();
@@ -22,7 +22,7 @@ fn folder(events: u64) -> (TempDir, Arc<Workspace>) {
     (dir, workspace)
 }
 
-/// Puts the request of one folder in the place of another's.
+/// Replaces the request of one folder by that of another.
 fn replace(workspace: &Workspace, other: &Workspace, file: &Path) {
     let session = workspace.request(ID).unwrap().session_id;
     other.export((Some(&session), None), (file, false), Audience::All).unwrap();
@@ -31,12 +31,12 @@ fn replace(workspace: &Workspace, other: &Workspace, file: &Path) {
 }
 
 #[test]
-fn a_view_of_a_request_that_was_replaced_begins_anew() {
+fn a_view_of_a_replaced_request_is_rebuilt() {
     let (dir, workspace) = folder(900);
     let (_other_dir, other) = folder(300);
     let expected = other.open_view(ID).unwrap();
     let told = |head: &ViewHead| (head.seq, head.rows, head.counts, head.page.len());
-    // One stays open, one was closed before, and is kept.
+    // One view stays open, another was closed before and is still cached.
     let open = workspace.open_view(ID).unwrap();
     let closed = workspace.open_view(ID).unwrap();
     assert_ne!(told(&open), told(&expected));
@@ -46,7 +46,7 @@ fn a_view_of_a_request_that_was_replaced_begins_anew() {
     assert_eq!(told(&again), told(&expected));
     workspace.close_view(again.view).unwrap();
     let (send, batches) = std::sync::mpsc::channel();
-    // Whoever hears of views closes those of before.
+    // Starting to listen closes earlier views.
     workspace.watch_views(move |batch| send.send(batch).is_ok()).unwrap();
     assert!(workspace.view_rows(open.view, RowsQuery { offset: 0, limit: 1, at: None }).is_err());
     let view = workspace.open_view(ID).unwrap().view;
@@ -61,7 +61,7 @@ fn a_view_of_a_request_that_was_replaced_begins_anew() {
 }
 
 #[test]
-fn a_question_of_before_it_was_closed_does_nothing_to_a_view_that_is_opened_again() {
+fn a_call_with_the_id_of_a_closed_view_does_not_change_a_view_that_is_opened_again() {
     let (_dir, workspace) = folder(900);
     let first = workspace.open_view(ID).unwrap();
     workspace.close_view(first.view).unwrap();
@@ -70,7 +70,7 @@ fn a_question_of_before_it_was_closed_does_nothing_to_a_view_that_is_opened_agai
     let late = workspace.view_filter(first.view, "status:failed").unwrap_err();
     assert!(late.to_string().contains("is not open"), "{late}");
     assert_eq!(workspace.view_rows(again.view, RowsQuery { offset: 0, limit: 1, at: None }).unwrap().rows, first.rows);
-    // Folded and filtered views are not kept as they are.
+    // Folded and filtered views are not cached unchanged.
     workspace.view_filter(again.view, "status:failed").unwrap();
     workspace.close_view(again.view).unwrap();
     assert_eq!(workspace.open_view(ID).unwrap().rows, first.rows);

@@ -112,7 +112,9 @@ impl Workspace {
                 Err(Fault::NotFound { .. }) => {}
                 Err(fault) if changed == 0 => return Err(fault),
                 Err(fault) => {
-                    return Err(fault.followed_by(&format!("; {changed} of {} runs were changed before", requests.len())));
+                    return Err(
+                        fault.followed_by(&format!("; {changed} of {} runs were changed before", requests.len()))
+                    );
                 }
             }
         }

@@ -1,7 +1,7 @@
-//! From a value back to its causes: the edges of an answer.
+//! Walks from a value back to its causes, and collects the edges of the answer.
 //!
-//! What the log says comes first: a reference to an earlier event, a write, a message of the history. Then values with
-//! the same content. What is left was computed. Must not claim more than that: an edge by content is not `proven`.
+//! Facts of the log come first: a reference to an earlier event, a write, a message of the history. Then values with
+//! the same content. Any other value was computed. Must not claim more: an edge found by content is not `proven`.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -23,18 +23,18 @@ use crate::core::fault::Fault;
 use crate::views::{Json, WhyBy, WhyEdge, WhyKind, WhyPlace, WhySpot};
 use crate::workspace::Workspace;
 
-/// A chain is cut after so many steps.
+/// The maximum length of a chain.
 pub(super) const MAX_DEPTH: u32 = 64;
-/// No deeper values of a list or an object are looked for.
+/// Deeper values of a list or an object are not searched.
 const MAX_LEVELS: usize = 32;
-/// So many of the values that a block had are named.
+/// How many of the values that a block had are named.
 const MAX_INPUTS: usize = 6;
-/// So many characters of a span are shown.
+/// How many characters of a span are shown.
 const MAX_SHOWN: usize = 200;
-/// A longer value is not a part of the answer.
+/// Longer values are left out of the answer.
 pub(super) const MAX_VALUE_BYTES: usize = 4_096;
 
-/// An answer in the making.
+/// An unfinished answer.
 pub(super) struct Walk<'w> {
     pub(super) workspace: &'w Workspace,
     pub(super) causes: Causes,
@@ -62,7 +62,7 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The log of a request; each is read once.
+    /// Returns the log of a request, which is read only once.
     pub(super) fn log(&mut self, request: &str) -> Result<Arc<RequestLog>, Fault> {
         if let Some(known) = self.logs.get(request) {
             return Ok(known.clone());
@@ -83,7 +83,7 @@ impl<'w> Walk<'w> {
         true
     }
 
-    /// Explains a recorded value, and all that it leads to.
+    /// Explains a recorded value, and the values that it came from.
     pub(super) fn explain(&mut self, spot: &Spot, depth: u32) -> Result<(), Fault> {
         if depth > MAX_DEPTH {
             self.truncated = true;
@@ -96,7 +96,7 @@ impl<'w> Walk<'w> {
         let log = spot.log.clone();
         let event = log.event(&record);
         if is_from_outside(record.place) && refers_to(&event.kind, record.part).is_none() {
-            // Schemas are of the code, which is loaded only where it has a default.
+            // Schemas are part of the code, which is loaded only if there may be a default.
             let may_be_default = record.place == WhyPlace::RequestInput
                 && self.definitions.says_default(self.workspace, &log.row.id, "root")
                 && self.workspace.may_be_default(spot);
@@ -179,9 +179,9 @@ impl<'w> Walk<'w> {
         }
     }
 
-    /// The values in a list or an object that earlier values have, too.
+    /// Finds the parts of a list or an object that equal earlier values.
     fn matched(&mut self, spot: &Spot, value: &Value, found: &mut Vec<Spot>) {
-        // Each level is hashed again.
+        // Each level costs another hash of its content.
         if found.len() > self.limit || spot.pointer.split('/').count() > MAX_LEVELS {
             return;
         }
@@ -228,7 +228,7 @@ impl<'w> Walk<'w> {
         if self.push(edge) { self.explain(&cause.spot, depth + 1) } else { Ok(()) }
     }
 
-    /// Adds that code made a value, and what it had to make it from. If that is not proven, it may be a copy.
+    /// Adds that code made a value, and from which values. If that is not proven, it may be a copy.
     pub(super) fn computed(&mut self, spot: &Spot, depth: u32, text: Option<&str>, proven: bool) -> Result<(), Fault> {
         let (maker, path) = self.maker_of(spot);
         let by = path.as_deref().map(|path| self.made_by(spot, path));
@@ -237,7 +237,7 @@ impl<'w> Walk<'w> {
         Ok(())
     }
 
-    /// Adds that a text is one of the code's, which is at a place of the file. It may as well be from the other values.
+    /// Adds that a text is a literal of the code, at a place of the file. It may also come from the other values.
     pub(super) fn of_code(
         &mut self,
         spot: &Spot,
@@ -266,7 +266,7 @@ impl<'w> Walk<'w> {
         (maker, path.or_else(|| log.event(&record).path.clone()))
     }
 
-    /// What an execution had before it made a value.
+    /// The values that an execution had before it made a value.
     fn inputs(&self, spot: &Spot, maker: u32) -> Vec<WhySpot> {
         let (log, record) = (&spot.log, spot.record());
         if maker == NO_EXECUTION {
@@ -309,7 +309,7 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// An edge of which no more is known.
+/// An edge without details.
 pub(super) fn edge(kind: WhyKind, depth: u32, spot: WhySpot) -> WhyEdge {
     WhyEdge {
         kind,
@@ -328,7 +328,7 @@ pub(super) fn edge(kind: WhyKind, depth: u32, spot: WhySpot) -> WhyEdge {
     }
 }
 
-/// A value for an answer, if it is not large.
+/// Returns a value for an answer; `None` if it is too large.
 pub(super) fn small(value: Option<&Value>) -> Option<Json> {
     value.filter(|value| value.to_string().len() <= MAX_VALUE_BYTES).map(|value| Json(value.clone()))
 }

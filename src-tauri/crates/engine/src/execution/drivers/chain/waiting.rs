@@ -1,7 +1,7 @@
 //! `waitForCondition`: a chain waits for a condition on the request's items (SEMANTICS §3.6).
 //!
-//! The condition is evaluated once, then whenever an item was added, updated or done. An evaluation is never cut off
-//! by the timeout: only the waits in between are.
+//! The condition is evaluated once, then whenever an item was added, updated or finished. The timeout interrupts the
+//! waits between evaluations, but not an evaluation.
 
 use futures_util::StreamExt;
 use futures_util::future::{Either, select};
@@ -45,8 +45,8 @@ async fn holds(chain: &Chain<'_>, condition: &Fun) -> Result<bool, FlowError> {
     Ok(chain.call_with("condition", condition, vec![Arg::Data(items.into())]).await?.into_data()?.is_truthy())
 }
 
-/// Returns whether any of the changes passes `wakeOn`. A filter that throws counts as passed, and so does a change of
-/// an item that a newer version has replaced; the condition then tells if the items cannot be read.
+/// Returns whether any of the changes passes `wakeOn`. A change also passes if the filter throws or if a newer version
+/// of the item has replaced it. If the items cannot be read, the condition will report that.
 async fn wakes(chain: &Chain<'_>, filter: Option<&Fun>, happened: &[ItemChange]) -> bool {
     let Some(filter) = filter else { return true };
     let Ok(items) = chain.cx.request_items() else { return true };

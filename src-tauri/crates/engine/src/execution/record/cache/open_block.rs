@@ -1,4 +1,4 @@
-//! A block that has not ended yet, while the log is read.
+//! Collects data of unfinished blocks while the log is read.
 
 use rustc_hash::{FxHashMap as HashMap, FxHashSet as HashSet};
 use serde_json::Value;
@@ -15,7 +15,7 @@ pub(super) struct OpenBlock {
     pub(super) sync_effects: Vec<(Seq, EffectKind, Value)>,
     /// The callbacks that suspended; `None` for the body.
     pub(super) suspended_in: HashSet<Option<String>>,
-    /// The last text that it put into the status slot.
+    /// The last text that it wrote to the status slot.
     pub(super) status: Option<(Seq, String)>,
 }
 
@@ -25,7 +25,8 @@ impl OpenBlock {
         OpenBlock { begun, changes, sync_effects, suspended_in, status: None }
     }
 
-    /// Returns the clock and random values of what suspended; `None` unless that is exactly one callback or the body.
+    /// Returns the clock and random values of the function that suspended; `None` unless exactly one (a callback or the
+    /// body) did.
     pub(super) fn sync_effects(&mut self) -> Option<HashMap<EffectSource, Vec<Value>>> {
         let mut sources = std::mem::take(&mut self.suspended_in).into_iter();
         let (Some(source), None) = (sources.next(), sources.next()) else { return None };
@@ -37,8 +38,8 @@ impl OpenBlock {
     }
 }
 
-/// The newest text of the status slot that an ended block or a returned callback put there. What an attempt that was
-/// cut off put there is not restored: its block puts it there again.
+/// The newest text that an ended block or a returned callback wrote to the status slot. The text of an attempt that was
+/// cut off is not restored, because its block writes it again.
 #[derive(Default)]
 pub(super) struct Status(pub(super) Option<(Seq, String)>);
 

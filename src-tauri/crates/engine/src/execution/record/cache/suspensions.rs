@@ -1,9 +1,9 @@
-//! The suspensions in a request's log, as a block that runs again finds them.
+//! The suspensions in a request's log, for blocks that run again.
 //!
 //! A suspension is identified by its block's path, the callback that asked (`None` for the body), its ordinal there,
-//! and the try that asked. With one count for the whole block, a callback that a resume does not call again would
-//! shift the ordinals of the others; with one for all tries, the question of a retry would replace that of the try
-//! before it. Must not decide which answers are allowed.
+//! and the try that asked. If ordinals were counted per block, a callback that a resume does not call again would shift
+//! those of the others. If they were counted across tries, the question of a retry would replace that of the previous
+//! try. Must not decide which answers are allowed.
 
 use std::collections::{BTreeMap, HashMap};
 use std::ops::Bound::{Excluded, Included};
@@ -27,13 +27,13 @@ pub struct RecordedSuspension {
     pub request: SuspensionRequest,
     /// The answer, if there is one.
     pub resolved: Option<Resolved>,
-    /// Whether it was answered while the block that asked went on waiting.
+    /// Whether it was answered while its block was still waiting.
     pub(crate) is_live: bool,
     /// When it was answered; `None` if the log does not have the answer yet.
     pub(crate) answered: Option<Position>,
-    /// Whether the try that asked has failed, and its block, or one around it, was tried again.
+    /// Whether the try that asked has failed and its block, or a block around it, was retried.
     pub(super) is_of_earlier_try: bool,
-    /// In a replay: which attempt of its block asks it.
+    /// In a replay: the attempt of its block that asks it.
     pub(crate) place: Option<u32>,
 }
 
@@ -53,19 +53,19 @@ impl RecordedSuspension {
 /// Which callback of a block, and the ordinal of the suspension there.
 type Number = (Option<String>, u32);
 
-/// All suspensions of a request, by the paths of their blocks; those of one number in the order of the tries that
-/// asked.
+/// All suspensions of a request, by the paths of their blocks. Those with the same number are in the order of their
+/// tries.
 #[derive(Default)]
 pub(crate) struct RecordedSuspensions {
     by_path: BTreeMap<Arc<str>, HashMap<Number, Vec<RecordedSuspension>>>,
     /// The block and the number of each id.
     places: HashMap<String, (Arc<str>, Number)>,
-    /// Whether a replay reads them: it makes all tries again, so each of them finds its own.
+    /// Whether they are for a replay, which makes all tries again, so that each try finds its own suspension.
     are_of_replay: bool,
 }
 
 impl RecordedSuspensions {
-    /// Reads those that a replay finds, which makes the attempts in this order.
+    /// Reads the suspensions for a replay, which makes the attempts in this order.
     pub(super) fn of_replay(events: &[Event], order: &ReplayOrder) -> Self {
         let mut found = RecordedSuspensions { are_of_replay: true, ..RecordedSuspensions::default() };
         // The answers of a resume follow its first event.
@@ -92,7 +92,7 @@ impl RecordedSuspensions {
         found
     }
 
-    /// Returns whether a replay reads them.
+    /// Returns whether they are for a replay.
     pub(super) fn are_of_replay(&self) -> bool {
         self.are_of_replay
     }
@@ -115,7 +115,7 @@ impl RecordedSuspensions {
         of_number.push(suspension);
     }
 
-    /// Notes that the block at a path is tried again, with all blocks inside it.
+    /// Notes that the block at a path is retried, with all blocks inside it.
     pub(super) fn begin_try(&mut self, path: &str) {
         let range = range_inside(path);
         let inside = self.by_path.range_mut::<str, _>((Included(&*range.start), Excluded(&*range.end)));
@@ -125,8 +125,8 @@ impl RecordedSuspensions {
 
     /// Sets the answer of the suspension with this id, given at a position of the log, or removes it.
     ///
-    /// The answer of an earlier try stays: logs of earlier versions have an expiry there, if the next try asked
-    /// something else.
+    /// The answer of an earlier try stays: in logs of earlier versions it is an expiry if the next try asked another
+    /// question.
     pub(super) fn answer(&mut self, id: &str, answer: Option<&Resolved>, answered: Option<Position>) {
         let is_expiry = answer.is_some_and(|answer| answer.resolution == SuspensionStatus::Expired);
         let is_kept = |one: &RecordedSuspension| is_expiry && one.is_of_earlier_try && one.resolved.is_some();
@@ -135,7 +135,7 @@ impl RecordedSuspensions {
             .for_each(|one| (one.resolved, one.answered) = (answer.cloned(), answered));
     }
 
-    /// Sets whether the suspension with this id was answered while its block went on waiting.
+    /// Sets whether the suspension with this id was answered while its block was still waiting.
     pub(super) fn set_live(&mut self, id: &str, is_live: bool) {
         self.with_id(id).for_each(|one| one.is_live = is_live);
     }
@@ -152,8 +152,8 @@ impl RecordedSuspensions {
         found.map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// Returns the suspension that a block asks for now, in the newest try that the log has or, if that was tried again
-    /// since, in a later one. If this try has none, an answer to the same question in an earlier try counts.
+    /// Returns the suspension that a block asks for now: in the newest try of the log or, if that was retried since, in
+    /// a later try. If this try has none, an answer to the same question in an earlier try counts.
     pub(super) fn find(
         &self,
         path: &str,
@@ -169,8 +169,8 @@ impl RecordedSuspensions {
         all.iter().rev().find(|one| one.resolved.is_some() && is_equal(one)).or(own)
     }
 
-    /// As [`find`](Self::find), in a replay: `place` is the attempt that asks. A replay returns every answer, whatever
-    /// is shown, so one to another question is the last resort.
+    /// Like [`find`](Self::find), in a replay: `place` is the attempt that asks. A replay needs an answer even if the
+    /// question has changed, so as a last resort it returns one to another question.
     pub(super) fn find_in_replay(
         &self,
         path: &str,
@@ -192,7 +192,7 @@ impl RecordedSuspensions {
         all.filter(|one| one.place == place && one.resolved.is_some()).nth(1).is_some()
     }
 
-    /// Returns the arguments that a person put in place of a model's, when the call of a tool at a path was approved.
+    /// Returns the arguments by which a person replaced the model's when approving the tool call at a path.
     pub(crate) fn edited_arguments<'s>(&'s self, path: &str) -> Option<&'s Value> {
         let newest = |of_number: &'s Vec<RecordedSuspension>| of_number.iter().rev().find(|one| one.resolved.is_some());
         let answered = self.by_path.get(path)?.values().filter_map(newest);
@@ -230,14 +230,14 @@ impl RecordedSuspensions {
         Some(open)
     }
 
-    /// Removes the suspensions without an answer, when the request has ended: a block that runs again asks anew.
+    /// Removes unanswered suspensions after the end of the request. A block that runs again asks again.
     pub(super) fn forget_unanswered(&mut self) {
         let numbers = self.by_path.values_mut().flat_map(HashMap::values_mut);
         numbers.for_each(|of_number| of_number.retain(|one| one.resolved.is_some()));
     }
 
-    /// Removes the suspensions with an answer of blocks that have not ended, at the end of the part that a fork has in
-    /// common with its request. The fork asks again, so an approval counts once.
+    /// Removes answered suspensions of unfinished blocks, at the end of the part that a fork shares with its request.
+    /// The fork asks again, so that an approval counts only once.
     pub(super) fn forget_answers(&mut self, has_not_ended: impl Fn(&str) -> bool) {
         let open = self.by_path.iter_mut().filter(|(path, _)| has_not_ended(path));
         let numbers = open.flat_map(|(_, numbers)| numbers.values_mut());
@@ -261,7 +261,7 @@ impl RecordedSuspensions {
     }
 }
 
-/// Notes that the try which asked the newest suspensions of a block is over.
+/// Notes that the try that asked the newest suspensions of a block has ended.
 fn end_try(numbers: &mut HashMap<Number, Vec<RecordedSuspension>>) {
     for of_number in numbers.values_mut() {
         let newest = of_number.iter_mut().rev().take_while(|one| !one.is_of_earlier_try);
