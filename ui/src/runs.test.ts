@@ -270,7 +270,7 @@ test('after a refusal the sheet is about the sessions that are left', async () =
   await key('a', { ctrlKey: true });
   await fireEvent.click(await screen.findByTestId('runs-delete'));
   await waitFor(() => expect(said('delete-runs-about')).toContain('in 2 sessions with 3 runs'));
-  expect(said('delete-runs-sheet')).toContain('so do forks');
+  expect(said('delete-runs-sheet')).toContain('not deleted while another one that is kept was forked from it');
   await fireEvent.click(screen.getByTestId('do-delete-runs'));
   await waitFor(() => expect(said('delete-runs-sheet')).toContain('ses-1 is running elsewhere'));
   expect(said('delete-runs-about')).toBe('1 session was not deleted and is still there with 1 run.');
@@ -278,6 +278,24 @@ test('after a refusal the sheet is about the sessions that are left', async () =
   asked.length = 0;
   await fireEvent.click(screen.getByTestId('do-delete-runs'));
   await waitFor(() => expect(asked).toEqual(['ses-1']));
+});
+
+test('a session is deleted after those that were forked from it, whatever the order of the list', async () => {
+  await open();
+  await until('req-3', 'req-2', 'req-1');
+  const deleted: string[] = [];
+  const deleteSession = async (id: string) => {
+    if (id === 'ses-2' && !deleted.includes('ses-1')) throw { kind: 'refused', message: 'ses-1 was forked from it' };
+    deleted.push(id);
+    return { sessionId: id, requests: 1, events: 9 };
+  };
+  Object.assign(host, { deleteSession });
+  await key('a', { ctrlKey: true });
+  await fireEvent.click(await screen.findByTestId('runs-delete'));
+  await waitFor(() => expect(said('delete-runs-about')).toContain('in 2 sessions with 3 runs'));
+  await fireEvent.click(screen.getByTestId('do-delete-runs'));
+  await waitFor(() => expect(app.window.said).toBe('Deleted 2 sessions'));
+  expect(deleted).toEqual(['ses-1', 'ses-2']);
 });
 
 test('a selected run that another process deleted is not selected any more', async () => {

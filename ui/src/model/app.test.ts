@@ -26,15 +26,17 @@ test('a busy database is told in words of its own', async () => {
   await open('');
   tell({ kind: 'busy', workspace: '.flowglass/flowglass.db' });
   expect(app.faults.notes.map((note) => note.words.title)).toEqual(['Waiting']);
+  expect(app.faults.notes[0]?.fault.message).toContain('.flowglass/flowglass.db locked');
 });
 
 test('a request that the database takes no more of is told once, with what to do', async () => {
   await open('');
-  const message = 'the disk is full; nothing after the last stored step was kept';
+  const message = 'x.db: the disk is full; nothing after the last stored step was kept: free space on it';
   for (const requestId of ['req-1', 'req-2'])
     tell({ kind: 'halted', workspace: '.flowglass/flowglass.db', requestId, message });
   expect(app.faults.notes.map((note) => note.fault)).toEqual([{ kind: 'storage', message }]);
-  expect(app.faults.notes[0]?.words.advice).toContain('Make room');
+  // What helps is in the message, which knows why.
+  expect(app.faults.notes[0]?.words.advice).toBe('After that, resume or try again.');
 });
 
 test('a database whose file was removed is only read, which the workspace says as soon as the host does', async () => {

@@ -53,7 +53,8 @@ const WORDS: Record<Fault['kind'], Words> = {
   notLoaded: { title: 'The flow does not load', advice: 'Correct its file and save it; it is loaded again at once.' },
   storage: {
     title: 'The database cannot be used',
-    advice: 'Make room on its disk, or end what keeps it locked or read-only; then resume, or try again.',
+    // The message says why, of which file, and what helps: it is the same on the command line.
+    advice: 'After that, resume or try again.',
   },
   unavailable: {
     title: 'Something outside Flowglass is missing',
@@ -61,7 +62,7 @@ const WORDS: Record<Fault['kind'], Words> = {
   },
   internal: {
     title: 'Something went wrong',
-    advice: 'What was recorded before is kept. Try again; if it happens again, restart Flowglass.',
+    advice: 'Try again; if it happens again, restart Flowglass.',
   },
 };
 

@@ -14,7 +14,10 @@ export function heed(app: AppModel, notice: Notice): void {
     return app.verification.changed();
   }
   if (notice.kind === 'busy')
-    return app.faults.tell('Another process keeps the database locked. What you run waits until it lets go.', BUSY);
+    return app.faults.tell(
+      `Another process keeps ${notice.workspace} locked. What you run waits until it lets go.`,
+      BUSY,
+    );
   if (notice.kind === 'halted') return app.faults.add({ kind: 'storage', message: notice.message });
   app.workspace.reloadSessions();
   app.runs.changed();

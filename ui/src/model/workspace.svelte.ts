@@ -8,7 +8,8 @@ import { SessionPages } from './session-pages.svelte';
 
 const WAITING_EVERY_MS = 1000;
 /** How many requests are looked through for those that ask, and how many interrupted ones are listed. */
-const [MAX_ASKING, MAX_INTERRUPTED] = [200, 20];
+const MAX_ASKING = 200;
+export const MAX_INTERRUPTED = 20;
 
 /** A question, with the request that asks it where that is known. */
 export type Waiting = SuspensionRow & { request?: ListedRequest };

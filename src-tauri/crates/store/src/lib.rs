@@ -266,14 +266,16 @@ impl Store {
     /// Runs `read` on a reading connection, in one read transaction.
     fn read<R>(&self, read: impl FnOnce(&Connection) -> Result<R, Error>) -> Result<R, Error> {
         let connection = self.reader()?;
-        let snapshot = connection.snapshot()?;
-        let result = read(&snapshot);
-        snapshot.finish()?;
+        let in_snapshot = |connection: &Connection| -> Result<R, Error> {
+            let snapshot = connection.snapshot()?;
+            let result = read(&snapshot)?;
+            snapshot.finish()?;
+            Ok(result)
+        };
+        let result = in_snapshot(&connection).map_err(|error| error.at(self.path()))?;
         // A connection that failed is not reused.
-        if result.is_ok() {
-            self.return_reader(connection);
-        }
-        result
+        self.return_reader(connection);
+        Ok(result)
     }
 
     /// The newest committed state of a record. `version` is the current read version if it is known; with it a cached

@@ -91,9 +91,9 @@ impl Fault {
         self
     }
 
-    /// Of a write: a disk that failed it is told as such.
+    /// Of a write.
     pub(crate) fn of_write(error: store::Error) -> Self {
-        if error.is_of_disk() { Fault::Storage { message: error.to_string() } } else { Fault::internal(error) }
+        Fault::internal(error)
     }
 
     /// Of an append, whose refusals the caller has told already.
@@ -108,8 +108,12 @@ impl Fault {
         Fault::Unavailable { message: message.into() }
     }
 
-    pub(crate) fn internal(error: impl std::fmt::Display) -> Self {
-        Fault::Internal { message: error.to_string() }
+    /// Of anything that should not happen. If a database made it that cannot be used, that is told as such.
+    pub(crate) fn internal(error: impl std::fmt::Display + 'static) -> Self {
+        let stored = (&error as &dyn std::any::Any).downcast_ref::<store::Error>();
+        let is_storage = stored.is_some_and(store::Error::is_of_disk);
+        let message = error.to_string();
+        if is_storage { Fault::Storage { message } } else { Fault::Internal { message } }
     }
 
     /// The error's class name, as the command line prints it.

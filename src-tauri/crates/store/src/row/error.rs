@@ -14,7 +14,7 @@ use crate::sql;
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
     /// There is no such file, and `create` was not set.
-    #[error("{} does not exist", .path.display())]
+    #[error("{} does not exist: the first run makes it, or name another database with --data", .path.display())]
     Missing {
         /// The file.
         path: PathBuf,
@@ -29,7 +29,10 @@ pub enum OpenError {
         path: PathBuf,
     },
     /// A SQLite database of another program.
-    #[error("{} is a SQLite database, but not one of Flowglass", .path.display())]
+    #[error(
+        "{} is a SQLite database, but not one of Flowglass: name another database with --data, or move it away",
+        .path.display()
+    )]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -101,7 +104,10 @@ pub enum OpenError {
         file: PathBuf,
     },
     /// Another process keeps it locked.
-    #[error("{} is locked by another process", .path.display())]
+    #[error(
+        "{} is locked by another process: end that process, or try again when it is done",
+        .path.display()
+    )]
     Locked {
         /// The file.
         path: PathBuf,
@@ -133,7 +139,10 @@ pub enum OpenError {
         hint: String,
     },
     /// Another error of the operating system or the disk.
-    #[error("{} cannot be opened: {message}", .path.display())]
+    #[error(
+        "{} cannot be opened ({message}): check the disk and the rights of the file, or name another database with --data",
+        .path.display()
+    )]
     Io {
         /// The file.
         path: PathBuf,
@@ -180,6 +189,16 @@ pub enum Error {
     /// From the database.
     #[error("database: {0}")]
     Sql(#[from] sql::Error),
+    /// The file cannot be used just now, or any more.
+    #[error("{}: {what}: {hint}", .path.display())]
+    Unusable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+        /// What helps.
+        hint: &'static str,
+    },
     /// A stored value that cannot be read.
     #[error("the database holds a damaged value: {0}")]
     Damaged(String),
@@ -209,11 +228,23 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether the disk is full or failed, or the file may not be written any more, or was removed.
+    /// The same with its file and with what helps, where the disk, another process or the file itself made it.
+    pub(crate) fn at(self, path: &Path) -> Error {
+        match &self {
+            Error::Sql(failure) => match failure.of_file() {
+                Some((what, hint)) => Error::Unusable { path: path.to_owned(), what, hint },
+                None => self,
+            },
+            _ => self,
+        }
+    }
+
+    /// Whether the database cannot be used: the disk is full or failed, the file is locked, damaged, may not be written
+    /// or opened any more, or was removed.
     pub fn is_of_disk(&self) -> bool {
         match self {
             Error::Sql(error) => error.is_disk_full() || error.is_disk_failure() || error.is_read_only(),
-            Error::Gone(_) | Error::LogGone(_) => true,
+            Error::Unusable { .. } | Error::Open(_) | Error::Gone(_) | Error::LogGone(_) => true,
             _ => false,
         }
     }
@@ -254,23 +285,34 @@ impl From<crate::sql::FromSqlError> for Error {
 }
 
 impl From<Error> for AppendError {
-    /// Gives the usual failures of a disk messages that a user can act on.
+    /// Says what was kept, beside what a user can do.
     fn from(error: Error) -> Self {
-        let Error::Sql(failure) = &error else {
-            return AppendError::Storage(error.to_string());
-        };
-        AppendError::Storage(if matches!(failure, sql::Error::CommitUnknown) {
-            failure.to_string()
-        } else if failure.is_disk_full() {
-            "the disk is full; nothing after the last stored step was kept".to_owned()
-        } else if failure.is_busy() {
-            "another process keeps the database locked; nothing after the last stored step was kept".to_owned()
-        } else if failure.is_read_only() {
-            "the database became read-only; nothing after the last stored step was kept".to_owned()
-        } else if failure.is_disk_failure() {
-            format!("the disk failed ({failure}); nothing after the last stored step was kept")
-        } else {
-            format!("the database refused the write ({failure}); nothing after the last stored step was kept")
+        const KEPT: &str = "nothing after the last stored step was kept";
+        AppendError::Storage(match &error {
+            Error::Unusable { path, what, hint } => format!("{}: {what}; {KEPT}: {hint}", path.display()),
+            Error::Sql(failure @ sql::Error::CommitUnknown) => failure.to_string(),
+            Error::Sql(failure) if failure.is_disk_full() => format!("the disk is full ({failure}); {KEPT}"),
+            Error::Sql(failure) if failure.is_busy() => {
+                format!("another process keeps the database locked; {KEPT}: end it, or try again when it is done")
+            }
+            Error::Sql(failure) if failure.is_read_only() => {
+                format!("the database became read-only; {KEPT}: {}", failure.hint())
+            }
+            Error::Sql(failure) if failure.is_disk_failure() => format!("the disk failed ({failure}); {KEPT}"),
+            Error::Sql(failure) => format!("the database refused the write ({failure}); {KEPT}"),
+            other => other.to_string(),
         })
+    }
+}
+
+/// An error that can say where it happened.
+pub(crate) trait AtFile {
+    /// See [`Error::at`].
+    fn at_file(self, path: &Path) -> Self;
+}
+
+impl AtFile for Error {
+    fn at_file(self, path: &Path) -> Self {
+        self.at(path)
     }
 }

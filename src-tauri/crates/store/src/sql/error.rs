@@ -164,6 +164,26 @@ impl Error {
         }
     }
 
+    /// Why a file cannot be used just now or any more, and what helps; `None` if another reason made the error.
+    pub(crate) fn of_file(&self) -> Option<(String, &'static str)> {
+        let (what, hint) = match self.sqlite_code()? {
+            ErrorCode::DiskFull => ("the disk is full".to_owned(), "free space on it, then try again"),
+            ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
+                ("another process keeps it locked".to_owned(), "end that process, or try again when it is done")
+            }
+            ErrorCode::ReadOnly => ("it became read-only".to_owned(), "make it writable, then try again"),
+            ErrorCode::SystemIoFailure => {
+                (format!("the disk failed ({self})"), "check the disk, and keep a copy of the file elsewhere")
+            }
+            ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase => (
+                format!("it is damaged ({self})"),
+                "look at what \"flowglass check --data\" finds, and put a copy of the file in its place",
+            ),
+            _ => return None,
+        };
+        Some((what, hint))
+    }
+
     /// Whether the server has no room for another session.
     pub(crate) fn has_no_room(&self) -> bool {
         self.state() == Some(&SqlState::TOO_MANY_CONNECTIONS)

@@ -7,6 +7,7 @@
 //! not, is what it was where the event happened, and the same user can exist in both databases.
 
 use std::collections::{BTreeSet, HashSet};
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::sql::Connection;
@@ -18,7 +19,7 @@ use serde_json::{Map, Value};
 use crate::Store;
 use crate::read::{events, owners, states};
 use crate::row::annotation::{self, Annotation, Subject};
-use crate::row::error::Error;
+use crate::row::error::{AtFile, Error};
 use crate::transfer::{import, stored_code};
 
 /// An entry of a bundle.
@@ -115,6 +116,15 @@ pub enum ImportError {
 impl From<crate::sql::Error> for ImportError {
     fn from(error: crate::sql::Error) -> Self {
         ImportError::Store(error.into())
+    }
+}
+
+impl AtFile for ImportError {
+    fn at_file(self, path: &Path) -> Self {
+        match self {
+            ImportError::Store(error) => ImportError::Store(error.at(path)),
+            other => other,
+        }
     }
 }
 

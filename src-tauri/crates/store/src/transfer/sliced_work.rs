@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use crate::sql::{Connection, DataPlace, Interrupt, Transaction};
 
 use crate::file::open::{self, Access};
-use crate::row::error::{Error, OpenError};
+use crate::row::error::{AtFile, Error, OpenError};
 use crate::write::writer::WriterHandle;
 
 /// After this time a transaction takes no further work.
@@ -65,14 +65,17 @@ impl SlicedWork {
     /// Runs `read` in one read transaction.
     pub(crate) fn read<T>(&self, read: impl FnOnce(&Connection) -> Result<T, Error>) -> Result<T, Error> {
         self.check_not_stopped()?;
-        let snapshot = self.reader.snapshot()?;
-        let result = read(&snapshot);
-        snapshot.finish()?;
-        result
+        let read = || -> Result<T, Error> {
+            let snapshot = self.reader.snapshot()?;
+            let result = read(&snapshot);
+            snapshot.finish()?;
+            result
+        };
+        read().map_err(|error| error.at(self.place.path()))
     }
 
     /// Runs `write` in one write transaction, after the pause. It should return soon after the slice is over.
-    pub(crate) fn write<T: Send + 'static, E: From<Error> + Send + 'static>(
+    pub(crate) fn write<T: Send + 'static, E: From<Error> + AtFile + Send + 'static>(
         &self,
         write: impl FnOnce(&Connection, &TimeSlice) -> Result<T, E> + Send + 'static,
     ) -> Result<T, E> {
@@ -94,7 +97,7 @@ impl SlicedWork {
         if self.writer.is_shared() {
             self.last.set(Some((Instant::now(), (spent * 4 / 3).min(PAUSE_BETWEEN))));
         }
-        result?.0
+        result?.0.map_err(|error| error.at_file(self.place.path()))
     }
 
     /// Runs `run` on the writing connection, outside of a transaction.

@@ -10,6 +10,7 @@
 //! always with [`Durability::Each`](crate::Durability::Each).
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};
 use std::sync::mpsc::channel;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, TryLockError};
@@ -51,6 +52,8 @@ pub(crate) struct ReadVersion {
 
 /// What the threads that commit share.
 struct CommitQueue {
+    /// The file of the database, or the address of its server.
+    path: PathBuf,
     inbox: Mutex<Inbox>,
     wake: Condvar,
     /// Held by the thread that takes messages out of the inbox until they are committed: this keeps their order.
@@ -255,6 +258,7 @@ impl Writer {
         let has_removals = removal_queue::is_any(&connection.connection).unwrap_or(false);
         let has_losses = connection.has_losses.clone();
         let queue = Arc::new(CommitQueue {
+            path: place.path().to_owned(),
             inbox: Mutex::default(),
             wake: Condvar::new(),
             serving: Mutex::default(),

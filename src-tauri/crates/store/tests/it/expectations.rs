@@ -53,6 +53,9 @@ fn an_expectation_that_cannot_be_written_changes_nothing() {
     let long = json!({ "root": [{ "output": "x".repeat(4_000_000) }] });
     let error = bed.store.expect("r", 2, Some(&long)).unwrap_err();
     assert!(error.is_of_disk(), "{error}");
+    let said = error.to_string();
+    assert!(said.starts_with(&bed.store.path().display().to_string()), "it names the file: {said}");
+    assert!(said.contains("the disk is full: free space on it"), "it says why, and what helps: {said}");
     assert_eq!(bed.store.expectation("r").unwrap(), Some(before.clone()));
     bed.store.limit_pages(None);
     assert!(bed.store.expect("r", 3, Some(&long)).unwrap());

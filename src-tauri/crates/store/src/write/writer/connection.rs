@@ -233,7 +233,7 @@ impl WritingConnection {
                 }
             }
             Err(error) => {
-                let error = AppendError::from(error);
+                let error = AppendError::from(error.at(self.place.path()));
                 let results = batches.iter().map(|_| Err(error.clone())).collect();
                 self.publish(batches, Written { results, changed: Vec::new(), data_version: NO_TRANSACTION });
             }

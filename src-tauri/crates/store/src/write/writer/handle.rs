@@ -45,6 +45,6 @@ impl WriterHandle {
         // Sending cannot fail: this thread holds the receiver.
         let work = move |connection: Result<&Connection, Error>| drop(answer.send(connection.and_then(run)));
         self.0.push_unless_closed(message(Box::new(work)))?;
-        receiver.recv().map_err(|_| Error::Closed)?
+        receiver.recv().map_err(|_| Error::Closed)?.map_err(|error| error.at(&self.0.path))
     }
 }

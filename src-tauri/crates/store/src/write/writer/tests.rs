@@ -70,7 +70,8 @@ fn a_full_disk_refuses_the_step_and_the_next_one_works_when_there_is_room() {
     limit_pages(&store, Some(4));
     let refused = append(&store, "r", vec![note(2, &noise(200_000, 1))], AppendMode::Committed);
     let Err(AppendError::Storage(message)) = refused else { panic!("{refused:?}") };
-    assert!(message.contains("the disk is full"), "{message}");
+    assert!(message.contains("log.db: the disk is full; nothing after the last stored step was kept"), "{message}");
+    assert!(message.ends_with("free space on it, then try again"), "{message}");
     assert_eq!(seqs(&store, "r"), [1]);
     // A step that fits is kept although the disk is nearly full.
     append(&store, "r", vec![note(2, "small")], AppendMode::Committed).unwrap();
