@@ -123,6 +123,7 @@ mod print_limits;
 mod print_random;
 mod print_stops;
 mod print_syntax;
+mod print_values;
 mod programs;
 mod projects;
 mod promises;

@@ -232,12 +232,15 @@ fn what_is_no_expression_is_refused_at_its_column() {
     let place = cart();
     refused(&place, "sum +", 5, "has a syntax error: it is not complete");
     refused(&place, "[sum, 2", 7, "has a syntax error: it is not complete");
+    refused(&place, "sum)", 4, "a closing bracket without an opening one");
     refused(&place, "sum) + (1", 4, "a closing bracket without an opening one");
     refused(&place, "sum) => (1", 1, "a closing bracket without an opening one");
     refused(&place, "if (sum) 1", 1, "has a syntax error");
     refused(&place, "sum; item", 4, "has a syntax error");
     refused(&place, "1 + await item", 5, "cannot wait");
     refused(&place, "sum += 1", 1, "cannot change anything: it writes");
+    // No comment in a module, but `sum < !--sum`.
+    refused(&place, "sum <!-- sum", 8, "cannot change anything: it writes");
     // What it changed would be what later statements see.
     refused(&place, "1 + input.push(item)", 5, "calls push, which changes its object; write [...it, value]");
     refused(&place, "[input.sort()]", 2, "write it.toSorted(…)");
@@ -292,7 +295,7 @@ fn an_expression_that_fails_fails_alone() {
     for effect in ["ctx.session.patchState({ sum: 1 })", "Math.random()", "Date.now()", "fetch('http://127.0.0.1')"] {
         let found = at(effect);
         let said = found[0].as_str().unwrap_or_default().to_owned();
-        assert!(said.contains("only looks") || said == "Promise", "{effect}: {said}");
+        assert!(said.contains("only looks") || said.starts_with("Promise <"), "{effect}: {said}");
         assert_eq!(found[1], "13");
     }
     let after = place.print(&["flows/main.ts:13", "ctx.session.state.sum", "--request", "one"]);
@@ -334,7 +337,7 @@ const KINDS: &[(&str, &str, &str)] = &[
     ("new RangeError('far')", "error", "RangeError: far"),
     ("new Uint8Array([1, 2])", "typedArray", "Uint8Array(2) [1, 2]"),
     ("new ArrayBuffer(3)", "typedArray", "ArrayBuffer(3) []"),
-    ("Promise.resolve(1)", "promise", "Promise"),
+    ("Promise.resolve(1)", "promise", "Promise <fulfilled: 1>"),
     ("new DataView(new ArrayBuffer(3))", "typedArray", "DataView(3) []"),
     ("(function* () { yield 1; })()", "instance", "Generator {}"),
     ("new Map().keys()", "instance", "Map Iterator {}"),

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::rc::Rc;
 use std::time::Duration;
 
+use rquickjs::promise::PromiseState;
 use rquickjs::{Coerced, Ctx, Function, Object, Value as JsValue};
 use serde_json::{Value, json};
 
@@ -277,6 +278,24 @@ impl Probe {
     }
 }
 
+/// The state of a promise, as the SDK counts them; -1 for another value.
+fn promise_state(value: &JsValue<'_>) -> i32 {
+    value.as_promise().map_or(-1, |promise| match promise.state() {
+        PromiseState::Pending => 0,
+        PromiseState::Resolved => 1,
+        PromiseState::Rejected => 2,
+    })
+}
+
+/// The value that a promise was fulfilled with, or why it was rejected.
+fn promise_result<'js>(ctx: &Ctx<'js>, value: &JsValue<'js>) -> JsValue<'js> {
+    match value.as_promise().and_then(rquickjs::Promise::result::<JsValue<'js>>) {
+        Some(Ok(result)) => result,
+        Some(Err(_)) => ctx.catch(),
+        None => JsValue::new_undefined(ctx.clone()),
+    }
+}
+
 /// Installs what the SDK's probes call.
 pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Shared>) -> rquickjs::Result<()> {
     let Some(probe) = shared.probe.clone() else { return Ok(()) };
@@ -285,6 +304,9 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     native.set("traced", Function::new(ctx.clone(), traced)?)?;
     let own = probe.clone();
     native.set("entered", Function::new(ctx.clone(), move |call: u32, from: u32| own.entered(call, from))?)?;
+    native.set("promiseState", Function::new(ctx.clone(), |value: JsValue<'js>| promise_state(&value))?)?;
+    let result = |ctx: Ctx<'js>, value: JsValue<'js>| promise_result(&ctx, &value);
+    native.set("promiseResult", Function::new(ctx.clone(), result)?)?;
     let own = probe.clone();
     let changed = move |id: u32, tick: f64, name: u32| own.changed(id, tick as u64, name);
     native.set("changed", Function::new(ctx.clone(), changed)?)?;

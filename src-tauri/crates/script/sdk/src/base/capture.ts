@@ -2,6 +2,7 @@
 // proxy trap, no `toJSON`. Functions of the runtime are kept from before an author could replace them.
 
 import { native } from './host';
+import { isHidden, shownOf, type Shown } from './shown';
 import { unveiled } from './views';
 
 /** A value in a form that JSON has (SEMANTICS §10.9). */
@@ -34,7 +35,7 @@ const MAX_PREVIEW = 400;
 const MAX_OPENED = 1000;
 const MAX_JSON_NODES = 1000;
 
-const { getOwnPropertyDescriptor, getPrototypeOf, create } = Object;
+const { getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf, create } = Object;
 const { ownKeys, apply } = Reflect;
 const { isArray } = Array;
 const { isView } = ArrayBuffer;
@@ -57,8 +58,15 @@ const typedName = getOwnPropertyDescriptor(typedPrototype, toStringTag)!.get as 
 const typedLength = getOwnPropertyDescriptor(typedPrototype, 'length')!.get as () => number;
 const bufferLength = getOwnPropertyDescriptor(ArrayBuffer.prototype, 'byteLength')!.get as () => number;
 const dataLength = getOwnPropertyDescriptor(DataView.prototype, 'byteLength')!.get as () => number;
-const promiseThen = Promise.prototype.then;
 const symbolText = Symbol.prototype.toString;
+/** The prototypes of numbers, texts and the like that are objects, and what tells their values. */
+const boxes: readonly { prototype: object; valueOf: (this: never) => unknown }[] = [
+  { prototype: Number.prototype, valueOf: Number.prototype.valueOf },
+  { prototype: String.prototype, valueOf: String.prototype.valueOf },
+  { prototype: Boolean.prototype, valueOf: Boolean.prototype.valueOf },
+  { prototype: BigInt.prototype, valueOf: BigInt.prototype.valueOf },
+  { prototype: Symbol.prototype, valueOf: Symbol.prototype.valueOf },
+];
 const { is: isSame } = Object;
 const { stringify } = JSON;
 const { min } = Math;
@@ -135,8 +143,28 @@ function along(value: object, prototype: object): boolean {
 
 const isRegExp = (value: object): boolean => along(value, RegExp.prototype) && ask(flagsOf, value) !== undefined;
 const isError = (value: object): boolean => along(value, Error.prototype);
+const STATES = ['pending', 'fulfilled', 'rejected'] as const;
+const stateOf = (promise: object): (typeof STATES)[number] => STATES[native.promiseState(promise) as 0 | 1 | 2];
 // A promise of the author's own class is one, too; what only has a `then` is not.
-const isPromise = (value: object): boolean => typeof promiseThen === 'function' && along(value, Promise.prototype);
+const isPromise = (value: object): boolean => native.promiseState(value) >= 0;
+
+/** An object of which nothing else is shown than its properties. */
+const PLAIN = create(null) as Shown;
+
+/** What is shown of an object of this SDK's classes, and of a number or text that is an object. */
+function shownAs(value: object): Shown | undefined {
+  for (let at = getPrototypeOf(value) as object | null; at !== null; at = getPrototypeOf(at) as object | null) {
+    if (native.isProxy(at)) return undefined;
+    const shown = shownOf(value, at);
+    if (shown) return shown;
+    for (let nth = 0; nth < boxes.length; nth++) {
+      const box = boxes[nth] as (typeof boxes)[number];
+      const boxed = box.prototype === at ? ask(box.valueOf, value) : undefined;
+      if (boxed !== undefined) return setPrototypeOf({ value: boxed }, null) as Shown;
+    }
+  }
+  return undefined;
+}
 
 const cut = (value: string, most: number): string => apply(slice, value, [0, most]) as string;
 
@@ -222,7 +250,7 @@ class Preview {
         this.text += `/${text(ask(sourceOf, value))}/${text(ask(flagsOf, value))}`;
         return;
       case 'promise':
-        this.text += 'Promise';
+        this.addPromise(value as object, depth, open);
         return;
       case 'error': {
         const it = value as object;
@@ -237,6 +265,20 @@ class Preview {
     }
   }
 
+  private addPromise(promise: object, depth: number, open: readonly object[]): void {
+    this.text += `${className(promise) || 'Promise'} <`;
+    const state = stateOf(promise);
+    this.text += state;
+    if (state !== 'pending') {
+      this.text += ': ';
+      if (isAmong(open, promise)) this.text += '[circular]';
+      else if (depth >= MAX_DEPTH || this.isFull) this.text += '…';
+      else this.add(native.promiseResult(promise), depth + 1, more(open, promise));
+      this.isCut = true;
+    }
+    this.text += '>';
+  }
+
   private addObject(kind: string, value: object, depth: number, open: readonly object[]): void {
     if (isAmong(open, value)) {
       this.text += '[circular]';
@@ -246,7 +288,13 @@ class Preview {
       this.text += 'Proxy';
       return;
     }
-    const { label, total } = headOf(kind, value);
+    const { label, total, shown } = headOf(kind, value);
+    if (shown && 'value' in shown) {
+      if (shown.fields) this.isCut = true;
+      this.text += `${label} `;
+      this.add(shown.value, depth, open);
+      return;
+    }
     if (depth >= MAX_DEPTH || this.isFull) {
       this.isCut = true;
       this.text += label || (kind === 'array' ? `Array(${total})` : total === 0 ? '{}' : '{…}');
@@ -285,7 +333,7 @@ class Preview {
 }
 
 /** What stands before the brackets of an object, and how many entries it has. */
-function headOf(kind: string, value: object): { label: string; total: number } {
+function headOf(kind: string, value: object): { label: string; total: number; shown?: Shown | undefined } {
   switch (kind) {
     case 'array':
       return { label: '', total: (data(value, 'length')?.value as number) ?? 0 };
@@ -304,11 +352,17 @@ function headOf(kind: string, value: object): { label: string; total: number } {
         const bytes = ask(bufferLength, value) ?? ask(dataLength, value) ?? '?';
         return { label: `${className(value) || 'ArrayBuffer'}(${bytes})`, total: 0 };
       }
-      return { label: `${name}(${length})`, total: length };
+      return { label: `${className(value) || name}(${length})`, total: length };
     }
+    case 'promise':
+      return { label: '', total: entriesOf(kind, value, Infinity).length };
     default: {
       const name = kind === 'instance' ? className(value) || 'Object' : '';
-      return { label: name, total: ownKeys(value).length };
+      const shown = kind === 'instance' ? shownAs(value) : undefined;
+      const { pairs, map, fields } = shown ?? PLAIN;
+      const size = pairs ? pairs.length : map ? (ask(mapSize, map) as number) : undefined;
+      const total = (size ?? fields?.length ?? 0) + keysOf(kind, value).length;
+      return { label: size === undefined ? name : `${name}(${size})`, total, shown };
     }
   }
 }
@@ -319,11 +373,25 @@ const EMPTY = '(empty)';
 
 interface Entry {
   key: PropertyKey;
+  /** What is shown in place of the key, for a value that no property has. */
+  name?: string;
   value: unknown;
   /** What is shown of a property that has no value. */
   instead?: typeof GETTER | typeof EMPTY;
   /** A key and a value of a map. */
   isPair?: boolean;
+}
+
+/** The keys of an object's own properties, without those of this SDK. */
+function keysOf(kind: string, value: object): PropertyKey[] {
+  const all = ownKeys(value);
+  const keys: PropertyKey[] = [];
+  for (let at = 0; at < all.length; at++) {
+    const key = all[at] as PropertyKey;
+    const isShown = typeof key === 'symbol' ? !isHidden(key) : kind !== 'error' || key !== 'stack';
+    if (isShown) keys[keys.length] = key;
+  }
+  return keys;
 }
 
 function entriesOf(kind: string, value: object, most: number): Entry[] {
@@ -364,12 +432,23 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
     }
     return found;
   }
-  const keys = ownKeys(value);
+  if (kind === 'promise' && native.promiseState(value) > 0) {
+    found[0] = { key: 0, name: `<${stateOf(value)}>`, value: native.promiseResult(value) };
+  }
+  const { pairs, map, fields } = (kind === 'instance' ? shownAs(value) : undefined) ?? PLAIN;
+  if (map) return entriesOf('map', map, most);
+  const pairCount = min(pairs?.length ?? 0, most);
+  for (let at = 0; at < pairCount; at++) found[at] = { key: at, value: pairs?.[at], isPair: true };
+  const fieldCount = min(fields?.length ?? 0, most);
+  for (let at = 0; at < fieldCount; at++) {
+    const field = fields?.[at];
+    found[at] = { key: field?.[0] ?? '', value: field?.[1] };
+  }
+  const keys = keysOf(kind, value);
   for (let at = 0; at < keys.length && found.length < most; at++) {
     const key = keys[at] as PropertyKey;
     const own = getOwnPropertyDescriptor(value, key);
     if (!own) continue;
-    if (kind === 'error' && key === 'stack') continue;
     const hasValue = 'value' in own;
     found[found.length] = { key, value: hasValue ? own.value : undefined, instead: hasValue ? undefined : GETTER };
   }
@@ -446,7 +525,7 @@ export function capture(given: unknown): Captured {
 function entryOf(kind: string, value: object, key: string | number): Entry | undefined {
   if (kind !== 'array') {
     const entries = entriesOf(kind, value, Infinity);
-    for (let at = 0; at < entries.length; at++) if (keyOf((entries[at] as Entry).key) === key) return entries[at];
+    for (let at = 0; at < entries.length; at++) if (keyOf(entries[at] as Entry) === key) return entries[at];
     return undefined;
   }
   // A list may be as long as numbers go.
@@ -480,15 +559,15 @@ export function opened(value: unknown, path: readonly (string | number)[]): Open
     const name = isPair ? capture((one as [unknown, unknown])[0]).preview : keyText(key);
     const inner = isPair ? (one as [unknown, unknown])[1] : one;
     entries[nth] = {
-      name,
-      key: keyOf(key),
+      name: (found[nth] as Entry).name ?? name,
+      key: keyOf(found[nth] as Entry),
       value: instead ? { kind: 'cut', preview: instead } : capture(inner),
     };
   }
   return { ...captured, entries, total };
 }
 
-const keyOf = (key: PropertyKey): string | number => (typeof key === 'number' ? key : keyText(key));
+const keyOf = ({ key, name }: Entry): string | number => name ?? (typeof key === 'number' ? key : keyText(key));
 
 /** Why an expression failed, without running code of the error. */
 export function failure(thrown: unknown): Failed {

@@ -4,6 +4,8 @@
 // are lowered to no native async functions and the promise machinery below carries the token
 // (ARCHITECTURE §8.2): every effect is attributed to its block even when parallel blocks interleave.
 
+import { hide } from './shown';
+
 /** What Rust puts on the global object before anything else runs. */
 interface Native {
   sync(op: string, token: number, payload: string): string | undefined;
@@ -16,6 +18,10 @@ interface Native {
   patch(token: number, target: string, fields: object, plain: object): boolean | undefined;
   increment(token: number, target: string, fields: object, plain: object): boolean | undefined;
   isProxy(value: unknown): boolean;
+  /** The state of a promise; -1 for another value. Only in bundles that answer a question. */
+  promiseState(value: unknown): -1 | 0 | 1 | 2;
+  /** The value that a promise was fulfilled with, or why it was rejected. */
+  promiseResult(promise: unknown): unknown;
   /** Runs an expression of a question apart: what it throws, and its limits, end it alone. */
   attempt(thunk: () => unknown): { ok: boolean; value: unknown };
   /** Whether a condition of a question holds; one that throws does not. */
@@ -205,6 +211,7 @@ export function tellAs<T>(
 
 /** On a promise: the token of the code that made it, where that is known. */
 const owner = Symbol('owner');
+hide(owner);
 
 function own<T>(promise: Promise<T>, token: number): Promise<T> {
   (promise as { [owner]?: number })[owner] = token;

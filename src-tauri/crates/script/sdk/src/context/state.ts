@@ -9,6 +9,7 @@ import { functionId } from '../define/tables';
 import { askChange, askerBy, native, sound } from '../base/host';
 import { fillIn, type LongLists } from './long-lists';
 import { toJson } from '../base/values';
+import { hide } from '../base/shown';
 import { isViewOf } from '../base/views';
 
 type Json = Record<string, unknown>;
@@ -93,6 +94,7 @@ function keyOf(handle: StateHandle, operation: string, key: unknown): string {
 
 /** Whose state a handle is. Not private fields: those are lowered to maps, and a handle is made for every call. */
 export const WHOSE = Symbol('whose');
+hide(WHOSE);
 
 interface Whose {
   token: number;

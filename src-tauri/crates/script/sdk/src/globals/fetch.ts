@@ -4,6 +4,7 @@
 
 import { bytesOf, fromBase64, toBase64 } from '../base/bytes';
 import { ask, currentToken, LOAD } from '../base/host';
+import { showAs } from '../base/shown';
 import { Decoder, Encoder, SearchParams, WebURL, type Signal } from './web';
 
 type Pairs = [string, string][];
@@ -53,6 +54,10 @@ export class WebHeaders {
   }
   [Symbol.iterator](): IterableIterator<[string, string]> {
     return this.entries();
+  }
+
+  static {
+    showAs(WebHeaders, 'Headers', (it) => ({ map: it.#values }));
   }
 }
 
@@ -249,4 +254,6 @@ function webFetch(resource: unknown, init?: Init): Promise<WebResponse> {
   });
 }
 
+showAs(WebRequest, 'Request');
+showAs(WebResponse, 'Response');
 Object.assign(globalThis, { fetch: webFetch, Headers: WebHeaders, Request: WebRequest, Response: WebResponse });

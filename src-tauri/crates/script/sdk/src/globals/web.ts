@@ -4,6 +4,7 @@
 
 import { ask, currentToken, codeOfListener, native, runAs } from '../base/host';
 import { describeThrown } from '../base/inspect';
+import { showAs } from '../base/shown';
 
 declare const console: { warn(text: string): void };
 
@@ -105,6 +106,10 @@ class SearchParams {
         .replace(/[!'()~]/g, (c) => `%${c.charCodeAt(0).toString(16).toUpperCase()}`);
     return this.#pairs.map(([key, value]) => `${encode(key)}=${encode(value)}`).join('&');
   }
+
+  static {
+    showAs(SearchParams, 'URLSearchParams', (it) => ({ pairs: it.#pairs }));
+  }
 }
 
 class WebURL {
@@ -159,6 +164,21 @@ class WebURL {
         },
       });
     }
+    showAs(WebURL, 'URL', (it) => {
+      const { href, origin, protocol, username, password, host, pathname, search, hash } = it.#parts;
+      const fields: (readonly [string, unknown])[] = [
+        ['href', href],
+        ['origin', origin],
+        ['protocol', protocol],
+        ['username', username],
+        ['password', password],
+        ['host', host],
+        ['pathname', pathname],
+        ['search', search],
+        ['hash', hash],
+      ];
+      return { value: href, fields };
+    });
   }
 }
 
@@ -359,6 +379,11 @@ class Controller {
     Signal.stop(this.signal, reason);
   }
 }
+
+showAs(Encoder, 'TextEncoder');
+showAs(Decoder, 'TextDecoder');
+showAs(Controller, 'AbortController');
+showAs(Signal, 'AbortSignal');
 
 export { Decoder, Encoder, SearchParams, Signal, WebURL };
 
