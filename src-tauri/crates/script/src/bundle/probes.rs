@@ -30,8 +30,8 @@ const CODE: [&str; 8] = ["ts", "tsx", "mts", "cts", "js", "jsx", "mjs", "cjs"];
 const MAX_LISTED: usize = 100_000;
 
 /// What is imported at the end of a bundle with probes; imports come first wherever they stand.
-pub(crate) const IMPORT: &str = "\nimport { tick as __fg_t, enter as __fg_n, initialize as __fg_f, take as __fg_v } \
-                                 from \"flowglass:sdk/probe.js\";\n";
+pub(crate) const IMPORT: &str = "\nimport { tick as __fg_t, enter as __fg_n, initialize as __fg_f, take as __fg_v, \
+                                 keep as __fg_k } from \"flowglass:sdk/probe.js\";\n";
 
 /// A statement of the files that a bundle is made of. Lines and columns begin at 1; columns count UTF-16 units.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -262,7 +262,8 @@ impl Probes {
         let mut texts: BTreeMap<u32, String> = BTreeMap::new();
         for (at, spot) in &stops.spots {
             let at = texts.entry(*at).or_default();
-            let probe = |place: usize, call: &str| self.probe(question, known.first + place, call);
+            let probe =
+                |place: usize, call: &str| self.probe(question, known.first + place, call, &stops.found[place].keeps);
             match spot {
                 Spot::Before(place) => at.push_str(&format!("{};", probe(*place, "__fg_c"))),
                 Spot::Body(place) => at.push_str(&format!("{{{};", probe(*place, "__fg_c"))),
@@ -277,6 +278,7 @@ impl Probes {
                 // A directive may end without a semicolon.
                 Spot::Entry => at.push_str(";const __fg_c=__fg_n();"),
                 Spot::StaticEntry => at.push_str("const __fg_c=__fg_f(this,true);"),
+                Spot::ListEnd(kept) => at.push_str(&format!(";__fg_c{};", keep(&stops.kept[*kept]))),
             }
         }
         let mut made = MagicString::new(text.to_owned());
@@ -298,13 +300,14 @@ impl Probes {
     }
 
     /// The probe of a statement.
-    fn probe(&self, question: &Question, number: usize, call: &str) -> String {
+    fn probe(&self, question: &Question, number: usize, call: &str, keeps: &[String]) -> String {
         let Question { condition, expressions, sites, locals, watched } = question;
         let tick = format!("__fg_t({number},{call})");
+        let keep = keep(keeps);
         let is_asked = sites.as_ref().is_none_or(|sites| sites.contains(&(number as u32)));
         let names: &[String] = if *locals { &self.table.sites[number].names } else { &[] };
         if !is_asked || expressions.is_empty() && !*locals {
-            return tick;
+            return tick + &keep;
         }
         let thunk = |expression: &String| format!("()=>({expression}\n)");
         let condition = condition.as_ref().map_or("void 0".to_owned(), thunk);
@@ -312,8 +315,13 @@ impl Probes {
         let thunks: Vec<String> = expressions.iter().map(thunk).chain(names).collect();
         let watched: Vec<String> = watched.iter().map(|name| format!("()=>{name}")).collect();
         let watched = if watched.is_empty() { String::new() } else { format!(",[{}]", watched.join(",")) };
-        format!("{tick}&&__fg_v({number},{condition},[{}]{watched})", thunks.join(","))
+        format!("{tick}&&__fg_v({number},{condition},[{}]{watched}){keep}", thunks.join(","))
     }
+}
+
+/// Refers to variables behind a value that is no function, in code that never runs.
+fn keep(variables: &[String]) -> String {
+    if variables.is_empty() { String::new() } else { format!("===__fg_k&&__fg_k({})", variables.join(",")) }
 }
 
 impl Question {

@@ -23,7 +23,7 @@ use oxc::span::GetSpan;
 use oxc::syntax::scope::{ScopeFlags, ScopeId};
 
 use crate::bundle::parsed::parsed;
-use parts::{declared, head_end, labelled, runs};
+use parts::{declared, head_end, labelled, runs, variables};
 
 /// How many names a statement lists at most.
 const MAX_NAMES: usize = 1000;
@@ -41,6 +41,9 @@ pub(crate) struct Stop {
     pub(crate) names: Arc<[String]>,
     /// The names that have no value before it has run.
     pub(crate) declares: Arc<[String]>,
+    /// The variables that the statements before it in its list declare. Its probe refers to them, so that the bundler
+    /// keeps them in each bundle with probes, whichever expressions are asked.
+    pub(crate) keeps: Arc<[String]>,
     /// Of the turns of a `for` loop: the index of the statement that begins the loop.
     pub(crate) turn_of: Option<usize>,
 }
@@ -70,6 +73,8 @@ pub(crate) enum Spot {
     Entry,
     /// At the beginning of a static block.
     StaticEntry,
+    /// Behind the last statement of a list that declares variables: an index of [`Stops::kept`].
+    ListEnd(usize),
 }
 
 /// The statements of a source.
@@ -79,6 +84,8 @@ pub(crate) struct Stops {
     pub(crate) found: Vec<Stop>,
     /// Where probes belong: bytes in the source, and what is there. In order of the places.
     pub(crate) spots: Vec<(u32, Spot)>,
+    /// Variables of lists that end with a declaration.
+    pub(crate) kept: Vec<Arc<[String]>>,
 }
 
 impl Stops {
@@ -100,10 +107,11 @@ impl Stops {
                 names: HashMap::new(),
                 found: Vec::new(),
                 spots: Vec::new(),
+                kept: Vec::new(),
             };
             reader.visit_program(program);
-            let Reader { found, spots, .. } = reader;
-            in_order(found, spots)
+            let Reader { found, spots, kept, .. } = reader;
+            Stops { kept, ..in_order(found, spots) }
         })
     }
 }
@@ -118,14 +126,15 @@ fn in_order(found: Vec<Stop>, mut spots: Vec<(u32, Spot)>) -> Stops {
         match spot {
             Spot::Before(at) | Spot::Body(at) | Spot::Arrow(at) => *at = places[*at],
             Spot::Field(at) | Spot::StaticField(at) | Spot::Head(at) | Spot::NoUpdate(at) => *at = places[*at],
-            Spot::BodyEnd | Spot::ExpressionEnd | Spot::Entry | Spot::StaticEntry => {}
+            Spot::BodyEnd | Spot::ExpressionEnd | Spot::Entry | Spot::StaticEntry | Spot::ListEnd(_) => {}
         }
     }
     // What ends at a place comes before what begins there; what begins together stays in the order of the tree.
-    spots.sort_by_key(|(place, spot)| (*place, !matches!(spot, Spot::BodyEnd | Spot::ExpressionEnd)));
+    let is_end = |spot: &Spot| matches!(spot, Spot::BodyEnd | Spot::ExpressionEnd | Spot::ListEnd(_));
+    spots.sort_by_key(|(place, spot)| (*place, !is_end(spot)));
     let renumbered = |at: usize| Stop { turn_of: found[at].turn_of.map(|of| places[of]), ..found[at].clone() };
     let found = order.into_iter().map(renumbered).collect();
-    Stops { found, spots }
+    Stops { found, spots, kept: Vec::new() }
 }
 
 fn names_of(scoping: &Scoping, scope: ScopeId) -> impl Iterator<Item = String> {
@@ -156,13 +165,15 @@ struct Reader<'s> {
     names: HashMap<ScopeId, Arc<[String]>>,
     found: Vec<Stop>,
     spots: Vec<(u32, Spot)>,
+    kept: Vec<Arc<[String]>>,
 }
 
 impl Reader<'_> {
     fn add(&mut self, start: u32, end: u32) -> usize {
         let function = self.functions.last().cloned().unwrap_or_default();
         let names = self.names();
-        self.found.push(Stop { start, end, function, names, declares: Arc::default(), turn_of: None });
+        let (declares, keeps) = (Arc::default(), Arc::default());
+        self.found.push(Stop { start, end, function, names, declares, keeps, turn_of: None });
         self.found.len() - 1
     }
 
@@ -234,11 +245,20 @@ impl<'a> Visit<'a> for Reader<'_> {
     }
 
     fn visit_statements(&mut self, it: &oxc::allocator::Vec<'a, Statement<'a>>) {
+        let mut declared = Vec::new();
         for statement in it {
             if let Some(at) = self.add_statement(statement) {
+                self.found[at].keeps = std::mem::take(&mut declared).into();
                 self.spots.push((statement.span().start, Spot::Before(at)));
             }
+            if self.is_in_function() {
+                declared.extend(variables(statement));
+            }
             self.visit_statement(statement);
+        }
+        if let Some(last) = it.last().filter(|_| !declared.is_empty()) {
+            self.spots.push((last.span().end, Spot::ListEnd(self.kept.len())));
+            self.kept.push(declared.into());
         }
     }
 

@@ -186,7 +186,8 @@ impl Workspace {
         }
         let asked = Asked::Values { of: Some(inside.execution.clone()), ticks: (tick, tick), limit: 1, open: None };
         let answer = self.ask(&inside.row, inside.events.clone(), &inside.code, question, asked)?;
-        Ok(answer.replayed.probed.hits.into_iter().next())
+        // Values of another statement would be wrong.
+        Ok(answer.replayed.probed.hits.into_iter().next().filter(|hit| hit.site == number))
     }
 }
 

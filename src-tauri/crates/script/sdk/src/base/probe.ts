@@ -172,6 +172,12 @@ export function take(
   }
 }
 
+/**
+ * Refers to variables in code that never runs, so that the bundler keeps them and what computes them. Otherwise the
+ * expressions of a question would decide that, and with it how many statements run.
+ */
+export function keep(..._variables: readonly unknown[]): void {}
+
 const nothing = (): void => undefined;
 
 /**

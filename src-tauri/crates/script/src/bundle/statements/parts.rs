@@ -50,3 +50,14 @@ pub(super) fn declared(statement: &Statement<'_>) -> Vec<String> {
         _ => Vec::new(),
     }
 }
+
+/// The variables that a statement declares, of which the bundler removes those that nothing uses.
+pub(super) fn variables(statement: &Statement<'_>) -> Vec<String> {
+    match statement {
+        Statement::VariableDeclaration(it) if !it.declare => {
+            let names = it.declarations.iter().flat_map(|one| one.id.get_binding_identifiers());
+            names.map(|name| name.name.to_string()).collect()
+        }
+        _ => Vec::new(),
+    }
+}

@@ -140,3 +140,35 @@ fn statements_declare_names() {
     let found: Vec<String> = stops.found.iter().map(|stop| stop.declares.join(" ")).collect();
     assert_eq!(found, ["a c d", "", "g", "H", "", "", ""]);
 }
+
+/// The variables that a source's statements and the ends of its lists keep.
+#[track_caller]
+fn check_kept(text: &str, expected: &[&str], at_ends: &[(&str, &str)]) {
+    let stops = Stops::read(text, "a.ts").expect("it parses");
+    let found: Vec<String> = stops.found.iter().map(|stop| stop.keeps.join(" ")).collect();
+    assert_eq!(found, expected);
+    let ends = stops.spots.iter().filter_map(|(at, spot)| match spot {
+        Spot::ListEnd(kept) => Some((&text[..*at as usize], stops.kept[*kept].join(" "))),
+        _ => None,
+    });
+    let found: Vec<(String, String)> = ends.map(|(before, names)| (before.to_owned(), names)).collect();
+    let found: Vec<(&str, &str)> = found.iter().map(|(before, names)| (before.as_str(), names.as_str())).collect();
+    assert_eq!(found, at_ends);
+}
+
+#[test]
+fn variables_are_kept_by_the_statement_after_their_declaration() {
+    check_kept("const top = 1; function f() { const a = 1, { b, ...c } = {}; let d; g(); }", &["", "a b c", "d"], &[]);
+    check_kept(
+        "() => { if (x) { var a = 1 } const b = () => y }",
+        &["", "", "", ""],
+        &[("() => { if (x) { var a = 1", "a"), ("() => { if (x) { var a = 1 } const b = () => y", "b")],
+    );
+    check_kept("() => { const a = 1; function g() {} return a; }", &["", "a"], &[]);
+    check_kept(
+        "() => { switch (x) { case 1: const a = 1; default: g(); } }",
+        &["", "", ""],
+        &[("() => { switch (x) { case 1: const a = 1;", "a")],
+    );
+    check_kept("declare const x: number; const f = () => x;", &[""], &[]);
+}
