@@ -177,6 +177,12 @@ impl Catalogue {
         self.entries.keys().find(|known| **known == wanted).cloned()
     }
 
+    /// Whether a file of the workspace defines flows, or does not load. Other modules in its folder do neither.
+    pub(crate) fn is_flow_file(&self, workspace: &Path, file: &str) -> bool {
+        let known = self.entries.get(&workspace.join(file));
+        known.is_some_and(|entry| !entry.flows.is_empty() || entry.error.is_some())
+    }
+
     /// Whether nothing is known of any file.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()

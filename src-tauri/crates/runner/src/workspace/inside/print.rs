@@ -87,6 +87,9 @@ impl Workspace {
         let file = self.file_name_in(&query.file);
         let names = self.free_names(&file, query)?;
         let limit = query.limit.map_or(USUAL_LIMIT, |limit| limit as usize);
+        if limit == 0 {
+            return Err(Fault::invalid("a limit of 0 finds no hit: write 1 or more, or leave it out"));
+        }
         let mut found = Printed::default();
         let (mut has_file, mut has_statement) = (0_usize, 0_usize);
         let mut nearest: Option<String> = None;
@@ -243,7 +246,7 @@ impl Workspace {
 
     /// Whether flows are loaded from a file of this name.
     fn is_flow_file(&self, file: &str) -> bool {
-        self.with_catalogue(|catalogue| Ok(catalogue.file_at(&self.dir, file).is_some())).unwrap_or(false)
+        self.with_catalogue(|catalogue| Ok(catalogue.is_flow_file(&self.dir, file))).unwrap_or(false)
     }
 
     /// Checks the expressions of a question, and returns the names that they take from their scope.

@@ -63,7 +63,7 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
     if text.trim().is_empty() {
         return Err(wrong("is empty: write a TypeScript expression, like input.total", 1));
     }
-    let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
+    let kind = kind_of(file);
     let whole = format!("({text}\n)");
     let column =
         |at: u32| whole.get(1..(at as usize).max(1)).map_or(1, |before| before.encode_utf16().count() as u32 + 1);
@@ -76,7 +76,15 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
                 let at = error.labels.first().map_or(1, |label| label.offset());
                 // The bracket at the end is not the author's.
                 let is_at_end = at as usize + 1 >= whole.len();
-                let message = if is_at_end { "it is not complete" } else { &*error.message };
+                let closes_it = || {
+                    let without = &whole[..whole.len() - 1];
+                    Parser::new(&allocator, without, kind).parse().diagnostics.is_empty()
+                };
+                let message = match is_at_end {
+                    true if closes_it() => "a closing bracket without an opening one",
+                    true => "it is not complete",
+                    false => &*error.message,
+                };
                 return Err(wrong(&format!("has a syntax error: {message}"), column(at).min(end.max(1))));
             }
             let body = &parsed.program.body[..];
@@ -111,6 +119,11 @@ pub fn check_expression(text: &str, file: &str) -> Result<Vec<String>, WrongExpr
         let ended = thread.ok().and_then(|thread| thread.join().ok());
         ended.unwrap_or_else(|| Err(wrong("cannot be parsed", 1)))
     })
+}
+
+/// How an expression is read: as a part of a module, in which `<!--` is no comment.
+fn kind_of(file: &str) -> SourceType {
+    SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts()).with_module(true)
 }
 
 /// Returns the built-ins of the SDK whose globals an expression uses.
@@ -246,8 +259,7 @@ impl Writes<'_> {
 
 /// Whether an expression calls code, which may change shared values and so must be watched.
 pub(crate) fn calls(text: &str, file: &str) -> bool {
-    let kind = SourceType::from_path(file).unwrap_or_else(|_| SourceType::ts());
-    crate::bundle::parsed::parsed_as(&format!("({text}\n)"), kind, |program| {
+    crate::bundle::parsed::parsed_as(&format!("({text}\n)"), kind_of(file), |program| {
         let mut calls = Calls(false);
         calls.visit_program(program);
         calls.0
