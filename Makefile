@@ -140,7 +140,8 @@ test-rust: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES
 	@$(call timed,env -u DISPLAY -u WAYLAND_DISPLAY RUST_TEST_THREADS=$(TEST_THREADS) cargo test --workspace --no-fail-fast)
 
 # Whole processes held against a bare commit or a target, in one table; then parts by themselves. BENCH="steps --json file"
-# measures one section, and writes it.
+# measures one section, and writes it. FLOWGLASS_BEFORE=PATH names an older release build of the program: `inside` then
+# holds live runs by this build against its, by turns.
 bench: $(STAMPS)/apt-build $(STAMPS)/apt-test $(STAMPS)/tauri-driver $(PAGES)
 	@echo "Compiling for release"
 	cargo build --release --workspace --bins --example line --example function

@@ -9,6 +9,7 @@
 mod table {
     pub(crate) mod figure;
     pub(crate) mod inside;
+    mod live_runs;
     pub(crate) mod reading;
     pub(crate) mod resuming;
     pub(crate) mod size;

@@ -44,6 +44,11 @@ impl Figure {
         Figure { what: what.to_owned(), ours, unit, against: target, name: "target", limit: Limit::AtLeast(1.0) }
     }
 
+    /// Held against nothing here; `why` says what there would have to be.
+    pub(crate) fn alone(what: &str, ours: f64, unit: &'static str, why: &'static str) -> Self {
+        Figure { what: what.to_owned(), ours, unit, against: f64::NAN, name: why, limit: Limit::Told }
+    }
+
     fn ratio(&self) -> f64 {
         self.ours / self.against
     }
@@ -73,6 +78,11 @@ impl Figure {
     }
 }
 
+/// Whether a figure is held against nothing.
+fn is_alone(figure: &Figure) -> bool {
+    figure.against.is_nan()
+}
+
 /// The table for people.
 pub(crate) fn print(table: &Table) -> String {
     let heads = ["WHAT", "OURS", "AGAINST", "", "RATIO", "WANTED", ""];
@@ -82,9 +92,9 @@ pub(crate) fn print(table: &Table) -> String {
             [
                 figure.what.clone(),
                 number(figure.ours, figure.unit),
-                number(figure.against, figure.unit),
+                if is_alone(figure) { String::new() } else { number(figure.against, figure.unit) },
                 figure.name.to_owned(),
-                format!("{:.2}", figure.ratio()),
+                if is_alone(figure) { String::new() } else { format!("{:.2}", figure.ratio()) },
                 figure.wanted(),
                 figure.verdict().to_owned(),
             ]

@@ -8,6 +8,7 @@ use serde_json::json;
 use tests::bench::{Place, program};
 
 use super::figure::{Figure, Limit, Table};
+use super::live_runs;
 use super::trial::{median, median_ms, ms, open, run};
 
 /// How many blocks run the printed line.
@@ -36,7 +37,9 @@ export default defineFlow({ kind: "main", actions: { go: { block: either } } });
 "#;
 
 pub(crate) fn measure(table: &mut Table) {
-    let place = Place::with_flow(&format!("import {{ router }} from '@flow-state-dev/core';{FLOW}"));
+    let source = format!("import {{ router }} from '@flow-state-dev/core';{FLOW}");
+    live_runs::measure(table, &source, &[("1,000 blocks", BLOCKS), ("54,900 statements", TURNS)]);
+    let place = Place::with_flow(&source);
     let workspace = open(&place, Durability::Process);
     run(&workspace, "many", json!(BLOCKS));
     run(&workspace, "loop", json!(TURNS));

@@ -1,7 +1,6 @@
 //! What a person waits for before anything runs, and what the program weighs.
 
-use std::process::{Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
 
 use tests::bench::{Place, chain, program};
 use tests::webdriver::Window;
@@ -67,23 +66,8 @@ fn memory(table: &mut Table) {
     let place = Place::with_flow(&chain(10_000, ""));
     // Bundled before, as a flow is that somebody has looked at.
     place.get("flows");
-    let mut child = Command::new(program())
-        .args(["run", "main", "go", "--user", "bench", "--input", "0", "--json"])
-        .current_dir(place.dir())
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .spawn()
-        .expect("the program starts");
-    let status = format!("/proc/{}/status", child.id());
-    let mut most = 0.0_f64;
-    // The kernel keeps the high-water mark, so the last look before the end is nearly the whole truth.
-    while child.try_wait().expect("it is ours").is_none() {
-        let text = std::fs::read_to_string(&status).unwrap_or_default();
-        let mark =
-            text.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|mark| mark.split_whitespace().next());
-        most = mark.and_then(|mark| mark.parse::<f64>().ok()).map_or(most, |mark| most.max(mark));
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    assert!(child.wait().expect("it is ours").success());
-    table.push(Figure::below("memory of a run of 10,000 steps", most / 1_024.0, "MB", 80.0));
+    let mut command = Command::new(program());
+    command.args(["run", "main", "go", "--user", "bench", "--input", "0", "--json"]).current_dir(place.dir());
+    let most = most_memory_mb(&mut command);
+    table.push(Figure::below("memory of a run of 10,000 steps", most, "MB", 80.0));
 }

@@ -1,7 +1,7 @@
 //! How things are measured here: a workspace of the bench's own, the clock of the log, and medians.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -30,6 +30,24 @@ pub(crate) fn median_ms(times: usize, mut go: impl FnMut(usize)) -> f64 {
 
 pub(crate) fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1_000.0
+}
+
+/// The most memory of a process from its start to its end, in MB.
+pub(crate) fn most_memory_mb(command: &mut Command) -> f64 {
+    let quiet = command.stdin(Stdio::null()).stdout(Stdio::null());
+    let mut child = quiet.spawn().expect("the program starts");
+    let status = format!("/proc/{}/status", child.id());
+    let mut most = 0.0_f64;
+    // The kernel keeps the high-water mark, so the last look before the end is nearly the whole truth.
+    while child.try_wait().expect("it is ours").is_none() {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let mark =
+            text.lines().find_map(|line| line.strip_prefix("VmHWM:")).and_then(|mark| mark.split_whitespace().next());
+        most = mark.and_then(|mark| mark.parse::<f64>().ok()).map_or(most, |mark| most.max(mark));
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    assert!(child.wait().expect("it is ours").success());
+    most / 1_024.0
 }
 
 /// Opens a place in this process.
