@@ -78,9 +78,10 @@ pub(crate) fn measure(table: &mut Table, source: &str, inputs: &[(&str, usize)])
             older.extend(before.as_ref().map(figure));
         }
         let own = median(own);
-        table.push(match older.is_empty() {
-            true => Figure::alone(what, own, unit, NONE),
-            false => Figure::line(what, own, unit, BEFORE, median(older), limit),
+        table.push(if older.is_empty() {
+            Figure::alone(what, own, unit, NONE)
+        } else {
+            Figure::line(what, own, unit, BEFORE, median(older), limit)
         });
     };
     for (name, input) in inputs {

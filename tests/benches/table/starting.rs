@@ -6,7 +6,7 @@ use tests::bench::{Place, chain, program};
 use tests::webdriver::Window;
 
 use super::figure::{Figure, Table};
-use super::trial::{median, median_ms, ms};
+use super::trial::{median, median_ms, most_memory_mb, ms};
 
 const MEGABYTE: f64 = 1_048_576.0;
 
