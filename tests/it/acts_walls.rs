@@ -333,7 +333,7 @@ fn lists_are_not_overwritten_from_below() {
 fn a_call_fails_if_its_result_cannot_be_written() {
     let registers = r#"
 Tool.register("give", { properties: { v: {}, _outputMethod: place, _outputPath: place } });
-Activity.register("give", ({ v }) => v);
+Activity.register("give", ({ v }) => v === "elsewhere" ? { _outputPath: "†state.other", value: 1 } : v);
 Tool.register("made", { properties: { _output: {}, _outputPath: place } });
 "#;
     let place = place(registers, "false");
@@ -345,7 +345,7 @@ Tool.register("made", { properties: { _output: {}, _outputPath: place } });
     let calls = json!([
         with(give(json!("text"), "†data.list"), "concat"),
         with(give(json!(1), "†vault.k"), "push"),
-        give(json!({ "_outputPath": "†state.other", "value": 1 }), "†state.good || †state.bad"),
+        give(json!("elsewhere"), "†state.good || †state.bad"),
         give(json!(5), "†state"),
         { "_tool": "made", "_output": 5, "_outputPath": "†state" },
         give(json!(7), "†state.fine"),

@@ -240,7 +240,7 @@ fn what_is_no_expression_is_refused_at_its_column() {
     refused(&place, "1 + await item", 5, "cannot wait");
     refused(&place, "sum += 1", 1, "cannot change anything: it writes");
     // No comment in a module, but `sum < !--sum`.
-    refused(&place, "sum <!-- sum", 8, "cannot change anything: it writes");
+    refused(&place, "sum <!-- sum", 10, "cannot change anything: it writes");
     // What it changed would be what later statements see.
     refused(&place, "1 + input.push(item)", 5, "calls push, which changes its object; write [...it, value]");
     refused(&place, "[input.sort()]", 2, "write it.toSorted(…)");

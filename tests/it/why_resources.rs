@@ -52,7 +52,7 @@ fn written(place: &Place, request: &str, value: &str) -> (String, Value) {
     let edges = why["edges"].as_array().expect("a list");
     let write = edges.iter().find(|edge| edge["kind"] == "written").unwrap_or_else(|| panic!("{why:#}"));
     let of = &write["of"];
-    let found = json!([of["requestId"], of["path"], write["spot"]["scope"], write["spot"]["pointer"]]);
+    let found = json!([of["requestId"], of["path"], of["scope"], of["pointer"]]);
     (why["answer"].as_str().unwrap_or_default().to_owned(), found)
 }
 
@@ -73,8 +73,8 @@ fn the_text_of_a_resource_leads_to_the_request_that_wrote_it() {
     // And on to what that request was given.
     let why = place.get("why r --at root/step:read --value output:/page");
     let edges = why["edges"].as_array().expect("a list");
-    let is_input = |edge: &&Value| edge["kind"] == "recorded" && edge["spot"]["requestId"] == "w";
-    assert_eq!(edges.iter().find(is_input).expect("an end")["spot"]["pointer"], "/page");
+    let is_input = |edge: &&Value| edge["kind"] == "recorded" && edge["in"]["requestId"] == "w";
+    assert_eq!(edges.iter().find(is_input).expect("an end")["in"]["pointer"], "/page");
 }
 
 #[test]
@@ -98,7 +98,7 @@ fn a_text_that_the_request_itself_wrote_leads_to_its_block() {
         let why = place.get(&format!("why r --at root/step:read --value output:{value}"));
         let edges = why["edges"].as_array().expect("a list");
         let write = edges.iter().find(|edge| edge["kind"] == "written").unwrap_or_else(|| panic!("{why:#}"));
-        assert_eq!((&write["spot"]["requestId"], &write["by"]["path"]), (&json!("r"), &json!("root/step:save")));
+        assert_eq!((&write["of"]["requestId"], &write["by"]["path"]), (&json!("r"), &json!("root/step:save")));
     }
 }
 
