@@ -166,6 +166,29 @@ fn a_refused_answer_leaves_a_replay_as_it_was() {
     }
 }
 
+/// A refused answer is an item, because somebody gave it, and does not look like the one that was accepted.
+#[test]
+fn a_refused_answer_is_marked_among_the_items() {
+    let place = Place::with_flow(STEPS);
+    assert_eq!(asked(&place, "steps").code, Some(4));
+    let answers = || -> Vec<Value> {
+        let items = place.get("items --request steps --type suspension_resume");
+        let one = |item: &Value| json!([item["resumeData"]["amount"], item["status"], item["refused"]]);
+        items.as_array().into_iter().flatten().map(one).collect()
+    };
+    assert_eq!(answered(&place, "steps", r#"{"amount":500}"#).code, Some(2));
+    assert_eq!(answers(), [json!([500, "failed", true])]);
+    assert_eq!(answered(&place, "steps", r#"{"amount":600}"#).code, Some(2));
+    assert_eq!(answered(&place, "steps", r#"{"amount":5}"#).code, Some(0));
+    let all = [json!([500, "failed", true]), json!([600, "failed", true]), json!([5, "completed", null])];
+    assert_eq!(answers(), all);
+    let shown = place.run(&["items", "--request", "steps"]);
+    for line in ["submitted [refused] {\"amount\":600}", "submitted {\"amount\":5}"] {
+        assert!(shown.stdout.contains(line), "{line}\n{shown}");
+    }
+    assert_eq!(place.get("check --data")["ok"], true);
+}
+
 const TOOLS: &str = "
 const tool = (name: string, inputSchema: any) => handler({ name, description: name, approval: { required: true }, inputSchema, execute: async (call: any) => call });
 const tools = [tool('open', z.object({ a: z.number() }).passthrough()), tool('rest', z.object({ a: z.number() }).catchall(z.string())), tool('closed', z.object({ a: z.number() }))];

@@ -83,7 +83,8 @@ fn gist(item: &ItemRow) -> String {
         "suspension" => cut(&format!("{}: {}", text("reason"), text("message"))),
         "suspension_resume" => {
             let by = if text("resolvedBy").is_empty() { String::new() } else { format!("by {}", text("resolvedBy")) };
-            words(&[given("resolution"), by, given("resumeData")])
+            let refused = payload.get("refused").map(|_| "[refused]".to_owned()).unwrap_or_default();
+            words(&[given("resolution"), refused, by, given("resumeData")])
         }
         "continuation" => words(&[given("trigger"), given("resumedAtPath")]),
         _ => {

@@ -163,6 +163,7 @@ pub(crate) fn of_items(event: &Event) -> Option<Event> {
             | EventKind::CallbackReturned { .. }
             | EventKind::Suspended(_)
             | EventKind::SuspensionResolved(_)
+            | EventKind::SuspensionReopened { .. }
     );
     if concerns_items {
         return Some(event.clone());
@@ -209,9 +210,17 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
     let mut changeable: HashMap<Seq, usize> = HashMap::new();
     // Those added in progress that are not done.
     let mut open: HashMap<Seq, usize> = HashMap::new();
+    // The newest answer to each question.
+    let mut answers: HashMap<&str, usize> = HashMap::new();
     let mut index = 0;
     for event in events.iter() {
         match &event.kind {
+            EventKind::SuspensionReopened { id } => {
+                if let Some(at) = answers.remove(id.as_str()) {
+                    refuse(&mut items[at]);
+                }
+                continue;
+            }
             EventKind::ItemDelta { of, text } => {
                 if let Some(at) = changeable.get(of) {
                     grow(&mut items[*at], text);
@@ -268,6 +277,9 @@ pub fn items(request: &Arc<str>, events: Events<'_>, live: bool) -> Vec<Item> {
             changeable.insert(event.seq, items.len());
         } else if ["component", "message"].contains(&new.item_type.as_str()) && new.key.is_none() {
             changeable.insert(event.seq, items.len());
+        }
+        if let EventKind::SuspensionResolved(resolved) = &event.kind {
+            answers.insert(&resolved.id, items.len());
         }
         let (seq, item_index, ts) = first;
         items.push(Item {
@@ -341,6 +353,12 @@ pub fn repeats(kind: &EventKind) -> bool {
         EventKind::CallbackReturned { memoized, superseded, .. } => *memoized || !superseded.is_empty(),
         _ => false,
     }
+}
+
+/// Marks an answer that was refused, or taken back: its question is open again.
+fn refuse(answer: &mut Item) {
+    answer.status = ItemStatus::Failed;
+    answer.payload.insert("refused".to_owned(), true.into());
 }
 
 /// Puts a piece of text at the end of a message or a reasoning.

@@ -119,6 +119,8 @@ pub(crate) struct ItemList {
     growing: HashMap<u32, Growth>,
     /// Changes of items that were done when they were added: of components, and of messages that were emitted.
     replaced: HashMap<u32, Vec<u32>>,
+    /// The event of the newest answer to each question.
+    answers: HashMap<String, u32>,
     /// The entries of each identity, in order.
     groups: Vec<Group>,
     by_identity: HashMap<String, u32>,
@@ -166,6 +168,7 @@ impl ItemList {
             gaps: HashMap::new(),
             growing: HashMap::new(),
             replaced: HashMap::new(),
+            answers: HashMap::new(),
             groups: Vec::new(),
             by_identity: HashMap::new(),
             group_of: HashMap::new(),

@@ -16,7 +16,7 @@ use crate::row::error::Error;
 /// The kinds of events that say something of items; see [`item_fact`].
 const KINDS: &str = "'request_started', 'request_resumed', 'request_status', 'request_finished', 'block_started', \
      'block_resumed', 'block_input', 'block_finished', 'committed', 'callback_returned', 'suspended', \
-     'suspension_resolved', \
+     'suspension_resolved', 'suspension_reopened', \
      'state_initialized', 'state_changed', 'item_added', 'item_delta', 'item_updated', 'item_done', 'route_decided', \
      'effect_finished'";
 

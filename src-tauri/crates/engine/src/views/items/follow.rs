@@ -35,6 +35,8 @@ pub struct Candidate {
     pub is_of_run: bool,
     /// What later ones with the same identity replace.
     pub identity: Option<String>,
+    /// The id of the question that it answers.
+    pub answers: Option<String>,
     /// How many bytes its text has.
     pub text: usize,
 }
@@ -48,6 +50,8 @@ pub enum ItemFact {
     Grew { of: Seq, bytes: usize },
     /// Fields of an item changed; its text too, where its length is told.
     Patched { of: Seq, text: Option<usize> },
+    /// The newest answer to a question was refused, or taken back.
+    TakenBack { id: String },
     /// An item got its last form.
     Done { of: Seq, text: Option<usize> },
     /// A block began; whether because the attempt before it had failed.
@@ -158,7 +162,11 @@ pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
         }
         EventKind::RouteDecided { .. } => ItemFact::Added(plain("router_decision", false)),
         EventKind::Suspended(_) => ItemFact::Added(Candidate { is_question: true, ..plain("suspension", false) }),
-        EventKind::SuspensionResolved(_) => ItemFact::Added(plain("suspension_resume", false)),
+        EventKind::SuspensionResolved(resolved) => {
+            let answers = Some(resolved.id.clone());
+            ItemFact::Added(Candidate { answers, ..plain("suspension_resume", false) })
+        }
+        EventKind::SuspensionReopened { id } => ItemFact::TakenBack { id: id.clone() },
         EventKind::RequestStarted { .. } => ItemFact::RequestBegan,
         EventKind::RequestStatus { status: RequestStatus::Suspended | RequestStatus::Interrupted } => ItemFact::Paused,
         EventKind::RequestResumed { .. } => ItemFact::Resumed,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::facts::Facts;
-use super::{Item, grow};
+use super::{Item, grow, refuse};
 use crate::model::event::{EventKind, Seq};
 use crate::model::item::{NewItem, resolve_item_visibility};
 use crate::views::Events;
@@ -64,6 +64,9 @@ pub fn item_of_few(request: &Arc<str>, events: Events<'_>, wanted: &Few) -> Opti
             EventKind::ItemDone { of, status, patch } if *of == wanted.seq => {
                 item.payload.extend(patch.clone());
                 item.status = *status;
+            }
+            EventKind::SuspensionReopened { id } if item.payload.get("suspensionId").is_some_and(|of| of == id) => {
+                refuse(&mut item);
             }
             _ => {}
         }

@@ -34,9 +34,11 @@ impl ItemList {
         self.last = event.seq;
         let key = event.path.map(|path| (path, event.attempt));
         match event.fact {
-            ItemFact::Added(candidate) => {
+            ItemFact::Added(mut candidate) => {
+                self.answers.extend(candidate.answers.take().map(|id| (id, seq)));
                 self.add(seq, key, candidate);
             }
+            ItemFact::TakenBack { id } => drop(self.answers.remove(&id).map(|of| self.changes_done(seq, of))),
             ItemFact::Grew { of, bytes } => {
                 if !self.changes_done(seq, short(of)) {
                     self.grow(seq, short(of), |growth, length| growth.pieces.push((seq, length + bytes as u64)));

@@ -7,6 +7,7 @@ interface Item {
   itemIndex: number;
   taskId?: string;
   suspensionId?: string;
+  refused?: boolean;
   blockInstanceId?: string;
   provenance?: { blockInstanceId?: string };
   component?: string;
@@ -43,7 +44,8 @@ function grouped(items: readonly Item[], keyOf: (item: Item) => string | undefin
  * its last run. This engine's own lists hold only those already.
  */
 export function collapseToCanonicalLog<T extends Item>(items: readonly T[]): T[] {
-  const answered = new Set(items.filter((item) => item.type === 'suspension_resume').map((item) => item.suspensionId));
+  const isAnswer = (item: Item) => item.type === 'suspension_resume' && item.refused !== true;
+  const answered = new Set(items.filter(isAnswer).map((item) => item.suspensionId));
   const begins = new Map<string, number>();
   const beginAt = (block: string | undefined, index: number) => {
     if (block !== undefined) begins.set(block, Math.max(index, begins.get(block) ?? -1));
