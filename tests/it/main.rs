@@ -4,6 +4,7 @@ mod acts;
 mod acts_forks;
 mod acts_shared;
 mod acts_walls;
+mod agent_calls;
 mod agent_fields;
 mod agent_forks;
 mod agent_projects;

@@ -8,7 +8,9 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use engine::callable::{Field, Issue, Schema};
+use engine::context::Context;
 use engine::data::Data;
+use engine::error::FlowError;
 use engine::flow::{AgentDefinitions, AgentPart, Block, Body, Side};
 use engine::written;
 
@@ -119,4 +121,12 @@ pub(super) fn sub_prompt(of: &Rc<AgentDefinitions>, name: &Arc<str>) -> Rc<Block
         state_schema: Some(FlowStateShape::of(defaults)),
         ..written::block(name, Body::Agent(AgentPart::SubPrompt(of.clone(), name.clone()), super::run))
     })
+}
+
+/// The row of a call that runs no block of the file: a handoff, or a call that cannot run. It ends as the call did, and
+/// leaves no item, because the call has one.
+pub(super) fn ended(name: &str, ended: Result<Value, FlowError>) -> Rc<Block> {
+    let execute = move |_: Value, _: Context| std::future::ready(ended.clone());
+    let body = Body::Handler { execute: Rc::new(written::Function(execute)) };
+    Rc::new(Block { transient: true, ..written::block(name, body) })
 }

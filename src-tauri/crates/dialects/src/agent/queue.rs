@@ -108,24 +108,23 @@ impl Running<'_> {
             ToolIdentity { agent_type: identity.agent_type, item_visibility: None, agent_name: identity.agent_name };
         let item = begin_tool_call(cx, self.name(), id, self.name(), &shown, &who);
         let mut path = None;
-        let (result, error) = match args {
-            Err(text) => (ToolResult::failed(text), None),
-            Ok(args) => match self.execute(prompts, args, &mut path).await {
-                Ok(result) => (result, None),
-                Err(error) if ends_run(&error) => return Err(error),
-                Err(error) => (ToolResult::of_error(&error, is_of_arguments(&error)), Some(error)),
-            },
+        let ended = match args {
+            Err(text) => self.row(shown.clone(), Err(FlowError::plain(text))).await,
+            Ok(args) => self.execute(prompts, args, &mut path).await,
         };
-        if let Some(left_out) = result.left_out() {
-            cx.log(
-                "warn",
-                format!("tool {}: {left_out} of its result are not kept: messages have texts only", self.name()),
-            );
-        }
+        let (result, error) = match ended {
+            Ok(result) => (result, None),
+            Err(error) if ends_run(&error) => return Err(error),
+            Err(error) => (ToolResult::of_error(&error, is_of_arguments(&error)), Some(error)),
+        };
         let result = if self.is_known() { self.through_hooks(result).await? } else { Some(result) };
+        if let Some(left_out) = result.as_ref().and_then(ToolResult::left_out) {
+            let name = self.name();
+            cx.log("warn", format!("tool {name}: {left_out} of its result are not kept: messages have texts only"));
+        }
         let told = result.clone().unwrap_or_else(|| ToolResult::failed("a hook took this call out"));
         let output = serde_json::Map::from_iter([("output".to_owned(), told.0.clone())]);
-        let failure = error.unwrap_or_else(|| FlowError::plain(told.error()));
+        let failure = error.unwrap_or_else(|| told.to_error());
         let edited = path.and_then(|path| self.edited_arguments(&path));
         let edited = edited.map(|edited| edited_tool_call(cx, self.name(), id, self.name(), (&shown, &edited)));
         end_tool_call(cx, item, if told.is_success() { Ok(output) } else { Err(&failure) }, edited);
@@ -167,10 +166,11 @@ impl Running<'_> {
     ) -> Result<ToolResult, FlowError> {
         let (of, cx, name) = (self.step.of, &self.step.flow.cx, self.name());
         if name == NO_ANSWER {
-            return Ok(ToolResult::failed("The model answered with neither text nor tool calls."));
+            let text = "The model answered with neither text nor tool calls.";
+            return self.row(args, Err(FlowError::plain(text))).await;
         }
         if !self.is_known() {
-            return Ok(ToolResult::failed(format!("Tool not found: {name}")));
+            return self.row(args, Err(FlowError::plain(format!("Tool not found: {name}")))).await;
         }
         if let Some(block) = of.tools.get(name) {
             let path = join(&cx.frame.path, &format!("tool:{}[0.{}]", encode(name), self.index));
@@ -199,16 +199,36 @@ impl Running<'_> {
             return Ok(ToolResult::of_returned(ended.data.to_json()));
         }
         let schema = of.agents.get(name).and_then(|agent| handoff::schema_of(of, agent));
-        let args = match schema {
-            Some(schema) => parse_by_schema(schema, StepValue::new(args.into()), name, "input")?.data.to_json(),
-            None => args,
-        };
+        let args =
+            match schema.map(|schema| parse_by_schema(schema, StepValue::new(args.clone().into()), name, "input")) {
+                Some(Ok(parsed)) => parsed.data.to_json(),
+                Some(Err(error)) => return self.row(args, Err(error)).await,
+                None => args,
+            };
         let settings = self.allowed.iter().find(|tool| tool.name == name);
         let property = settings.and_then(|tool| tool.init_user_message_property.as_deref());
         let message = property.map_or(Value::Null, |property| args[property].clone());
+        let result = self.row(args.clone(), Ok(ToolResult::succeeded("Handoff complete").0)).await?;
         let root = self.step.flow.root_of()?;
         root.set("pendingHandoff", json!({ "agent": name, "arguments": args, "message": message })).await?;
-        Ok(ToolResult::succeeded("Handoff complete"))
+        Ok(result)
+    }
+
+    /// Runs a block that only ends as this call did, so that timelines have a row of a call that runs none. A replay of
+    /// a log from before there were such blocks has none either.
+    async fn row(&self, args: Value, ended: Result<Value, FlowError>) -> Result<ToolResult, FlowError> {
+        let (cx, name) = (&self.step.flow.cx, self.name());
+        let of = self.step.of;
+        let is_handoff = self.is_known() && !of.tools.contains_key(name) && !of.prompts.contains_key(name);
+        let word = if is_handoff { "handoff" } else { "tool" };
+        let path = join(&cx.frame.path, &format!("{word}:{}[0.{}]", encode(name), self.index));
+        if !cx.has_block_of_call(&path) {
+            return ended.map(ToolResult);
+        }
+        let (run, parent, input) = (cx.run.clone(), Some(cx.frame.clone()), StepValue::new(args.into()));
+        let block = blocks::ended(name, ended);
+        let ended = run_block_as(run, block, parent, path, input, BlockRole::Tool(Default::default())).await?;
+        Ok(ToolResult::of_returned(ended.data.to_json()))
     }
 
     /// The id of the message that will hold the result.

@@ -1,15 +1,17 @@
 //! What a block asked models: where each message came from, what the answer cost, how it came.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Seq};
 use engine::item::ItemStatus;
+use engine::path::{encode, parent};
 use engine::views::Events;
 use engine::views::history::tool_alias;
 use engine::views::items::{Item, items};
 use engine::views::prompt_sources::{EarlierCall, PromptSource, Said, foreign_sources, said, sources};
 use serde_json::Value;
+use store::EventQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
@@ -37,6 +39,7 @@ impl Workspace {
         let began = own.first().map_or(0, |event| event.seq);
         let mut earlier: Vec<EarlierCall> = Vec::new();
         let mut rows: Vec<ModelCallRow> = Vec::with_capacity(calls.len());
+        let mut called: Option<Called> = None;
         for effect in calls {
             let empty = Value::Null;
             let request = effect.request.as_ref().map_or(&empty, |request| &request.0);
@@ -56,7 +59,11 @@ impl Workspace {
             let model = request["model"].as_str().unwrap_or_default().to_owned();
             let streamed = pieces(own, &effect);
             let tokens = CallTokens::read(reply);
-            let tools = tools(reply, request, own, emitted);
+            let asked = reply["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
+            if called.is_none() && !asked.is_empty() {
+                called = Some(self.called_by(row, own)?);
+            }
+            let tools = called.as_ref().map(|called| tools(asked, request, own, emitted, called)).unwrap_or_default();
             earlier.push(EarlierCall { seq: effect.seq, tools: tools.iter().map(|tool| tool.id.clone()).collect() });
             let text = |name: &str| reply[name].as_str().map(str::to_owned);
             rows.push(ModelCallRow {
@@ -77,6 +84,23 @@ impl Workspace {
         Ok(rows)
     }
 
+    /// The blocks that began inside an execution of a block.
+    fn called_by(&self, row: &RequestRow, own: &[&Event]) -> Result<Called, Fault> {
+        let (Some(first), Some(last)) = (own.first(), own.last()) else { return Ok(Called::default()) };
+        let has_ended = matches!(last.kind, EventKind::BlockFinished { .. });
+        let query = EventQuery {
+            from: Some(first.seq),
+            to: has_ended.then_some(last.seq),
+            kind: Some("block_started".to_owned()),
+            ..EventQuery::default()
+        };
+        let begun = self.store.events(&row.id, &query).map_err(Fault::internal)?;
+        let caller = first.path.clone().unwrap_or_default();
+        let inside = begun.into_iter().filter_map(|event| Some((event.seq, event.path?)));
+        let blocks: BTreeMap<Seq, Arc<str>> = inside.filter(|(_, path)| parent(path) == Some(&*caller)).collect();
+        Ok(Called { paths: blocks.values().cloned().collect(), blocks, caller })
+    }
+
     /// What was said in the session, as models see it: in earlier requests, and in this one.
     fn said_before(&self, row: &RequestRow) -> Result<Vec<Said>, Fault> {
         let earlier = engine::log::Log::session_events(&*self.store, &row.session_id, &row.id, MAX_TURNS);
@@ -93,6 +117,34 @@ impl Workspace {
             all.extend(said(&id, &own));
         }
         Ok(all)
+    }
+}
+
+/// The blocks that a block which asks models called.
+#[derive(Default)]
+struct Called {
+    caller: Arc<str>,
+    /// By their first events.
+    blocks: BTreeMap<Seq, Arc<str>>,
+    paths: HashSet<Arc<str>>,
+}
+
+impl Called {
+    /// Returns whether the caller is a turn or a sub-prompt of an agent: it runs one call after another, and numbers
+    /// them as they come.
+    fn is_of_agent(&self) -> bool {
+        let segment = self.caller.rsplit('/').next().unwrap_or_default();
+        segment.starts_with("turn[") || segment.starts_with("prompt:")
+    }
+
+    /// Returns the first block that began between two events.
+    fn between(&self, from: Seq, to: Seq) -> Option<&str> {
+        self.blocks.range(from..).next().filter(|(seq, _)| **seq < to).map(|(_, path)| &**path)
+    }
+
+    /// Returns a path if a block began there.
+    fn at(&self, path: String) -> Option<String> {
+        self.paths.contains(&*path).then_some(path)
     }
 }
 
@@ -168,16 +220,29 @@ fn pieces_are_many(events: usize) -> bool {
     events > MAX_PIECES
 }
 
-/// The tools that an answer asks for, with what their items say came of them.
-fn tools(reply: &Value, request: &Value, own: &[&Event], emitted: &[ItemRow]) -> Vec<ModelToolRow> {
-    let asked = reply["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
+/// The tools that an answer asks for, with what their items say came of them, and the blocks that ran for them.
+fn tools(asked: &[Value], request: &Value, own: &[&Event], emitted: &[ItemRow], called: &Called) -> Vec<ModelToolRow> {
     let step = request["step"].as_u64().unwrap_or(0);
-    let path = own.first().and_then(|event| event.path.clone());
+    let is_of_agent = called.is_of_agent();
+    let ends: HashMap<Seq, Seq> = own
+        .iter()
+        .filter_map(|event| match &event.kind {
+            EventKind::ItemDone { of, .. } if is_of_agent => Some((*of, event.seq)),
+            _ => None,
+        })
+        .collect();
     let row = |(n, call): (usize, &Value)| {
         let text = |name: &str| call[name].as_str().unwrap_or_default().to_owned();
         let (id, name) = (text("id"), text("name"));
-        let is_it = |item: &&ItemRow| item.payload.get("toolCall").is_some_and(|call| call["callId"] == id.as_str());
-        let item = emitted.iter().rev().find(is_it);
+        let of_call = |is_it: &dyn Fn(&str) -> bool| {
+            let call_id =
+                |item: &ItemRow| item.payload.get("toolCall").and_then(|call| call["callId"].as_str()).map(is_it);
+            emitted.iter().rev().find(|item| call_id(item) == Some(true))
+        };
+        // An agent gives a call another id if its thread has one of that id: the id with more behind it.
+        let renamed = format!("{id}_");
+        let item = of_call(&|known| known == id)
+            .or_else(|| if is_of_agent { of_call(&|known| known.starts_with(&renamed)) } else { None });
         let field = |name: &str| item.and_then(|item| item.payload.get(name));
         let by_provider = call.get("providerExecuted").is_some_and(|by| by == true);
         let block = field("toolCall").and_then(|call| call["name"].as_str()).map(str::to_owned);
@@ -187,11 +252,16 @@ fn tools(reply: &Value, request: &Value, own: &[&Event], emitted: &[ItemRow]) ->
             args: Json(call["args"].clone()),
             result: result.cloned().map(Json),
             error: field("error").map(|error| error["message"].as_str().unwrap_or_default().to_owned()),
-            path: path
-                .as_ref()
-                .filter(|_| !by_provider)
-                .zip(block)
-                .map(|(path, block)| format!("{path}/tool:{}[{step}.{n}]", engine::path::encode(&block))),
+            path: match item {
+                _ if by_provider => None,
+                Some(item) if is_of_agent => {
+                    let end = ends.get(&item.seq).copied().unwrap_or(Seq::MAX);
+                    called.between(item.seq, end).map(str::to_owned)
+                }
+                _ => {
+                    block.and_then(|block| called.at(format!("{}/tool:{}[{step}.{n}]", called.caller, encode(&block))))
+                }
+            },
             id,
             name,
         }

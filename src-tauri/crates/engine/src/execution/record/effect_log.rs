@@ -35,7 +35,7 @@ pub use super::replayed_question::ReplayedQuestion;
 use crate::views::fork_edits::edited_input;
 use crate::views::model_requests::{AskedWith, Requests};
 use crate::views::replay_order::ReplayOrder;
-use callers::callers;
+use callers::{called, callers};
 pub use missing::Missing;
 
 /// One recorded effect.
@@ -72,6 +72,8 @@ pub struct EffectLog {
     returned: HashMap<(Arc<str>, usize, String), Position>,
     /// The blocks whose functions called other blocks or `runOnce`, and so may wait for several results at once.
     callers: HashSet<Arc<str>>,
+    /// The paths of the blocks that models called.
+    called: HashSet<Arc<str>>,
     /// The records that other requests had written, as blocks read them.
     seen: RefCell<SeenRecords>,
     /// The parts of other requests that a fork reuses.
@@ -223,6 +225,7 @@ impl EffectLog {
             kept_parts: KeptParts::of(events, &counting),
             block_order: BlockOrder::of(events, &counting, own),
             callers: callers(events),
+            called: called(events),
             earlier_items: EarlierItems::of(events, &counting, own),
             event_times: EventTimes::of(events, &counting, own),
             resume_counts,
@@ -350,6 +353,11 @@ impl EffectLog {
     /// Returns whether a function of a block called other blocks or `runOnce`.
     pub(crate) fn calls_others(&self, path: &str) -> bool {
         self.callers.contains(path)
+    }
+
+    /// Returns whether a model called a block at a path.
+    pub(crate) fn has_called(&self, path: &str) -> bool {
+        self.called.contains(path)
     }
 
     /// Returns a future that completes when an attempt is due to end; if it has no recorded end, after the whole log.

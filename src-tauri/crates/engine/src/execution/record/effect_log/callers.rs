@@ -1,4 +1,5 @@
-//! Which blocks of a recorded request may have waited for several results at once, and which for an answer.
+//! Which blocks of a recorded request may have waited for several results at once, which for an answer, and which a
+//! model called.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,6 +17,16 @@ pub(super) fn callers(events: &[Event]) -> HashSet<Arc<str>> {
         _ => None,
     };
     events.iter().filter_map(caller).collect()
+}
+
+/// Returns the paths of the blocks that models called.
+pub(super) fn called(events: &[Event]) -> HashSet<Arc<str>> {
+    let is_of_call = |path: &Arc<str>| {
+        let segment = path.rsplit('/').next().unwrap_or_default();
+        segment.starts_with("tool:") || segment.starts_with("handoff:")
+    };
+    let begun = events.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. }));
+    begun.filter_map(|event| event.path.clone()).filter(is_of_call).collect()
 }
 
 impl EffectLog {
