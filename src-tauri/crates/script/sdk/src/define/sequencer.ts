@@ -31,6 +31,19 @@ export class Boxed {
   constructor(readonly block: Block) {}
 }
 
+/** The blocks of chains that were asked for them: each of several passes over a flow asks, and a chain never changes. */
+const blocksOfChains = new WeakMap<Sequencer, readonly Block[]>();
+
+function blocksOf(operations: readonly Operation[]): readonly Block[] {
+  const found: Block[] = [];
+  for (const { block, arms, madeOf } of operations) {
+    if (isBlock(block)) found.push(block);
+    if (arms) found.push(...arms.map((arm) => arm.block).filter(isBlock));
+    if (madeOf) found.push(...madeOf.filter(isBlock));
+  }
+  return found;
+}
+
 export class Sequencer extends Block {
   /** The chain, and what longer chains made of it have added behind `length`. */
   // Not private fields: those are lowered to maps, and each operation makes a sequencer.
@@ -48,12 +61,12 @@ export class Sequencer extends Block {
   }
 
   override get children(): readonly Block[] {
-    const inside = this.operations.flatMap(({ block, arms = [], madeOf = [] }) => [
-      block,
-      ...arms.map((arm) => arm.block),
-      ...madeOf,
-    ]);
-    return [...inside.filter(isBlock), ...super.children];
+    let inside = blocksOfChains.get(this);
+    if (!inside) {
+      inside = blocksOf(this.operations);
+      blocksOfChains.set(this, inside);
+    }
+    return [...inside, ...super.children];
   }
 
   private with(operation: Operation): Sequencer {
