@@ -212,7 +212,7 @@ fn a_wrong_file_is_reported_with_its_line_and_the_others_are_verified() {
     place.write("twice.run", whole.replacen(record, &format!("{record}\n{record}"), 1));
     std::fs::write(place.dir().join("bytes.run"), [0xff, 0xfe]).expect("the place is writable");
     let files = "cut.run empty.run newer.run seq.run gone.run bytes.run missing.run . older.run action.run status.run \
-                 nothing.run twice.run first.run flow.run";
+                 nothing.run twice.run first.run flow.run *.run";
     let verified = place.ask(&format!("verify {files}"));
     assert_eq!(verified.code, Some(1), "{verified}");
     let results = verified.json()["results"].clone();
@@ -224,7 +224,7 @@ fn a_wrong_file_is_reported_with_its_line_and_the_others_are_verified() {
         (4, "does_not_load", "unknown flow \"gone\""),
         (5, "not_comparable", "no text in UTF-8"),
         (6, "not_comparable", "missing.run is not there"),
-        (7, "not_comparable", "not a regular file"),
+        (7, "not_comparable", ". is a folder: name its files, like ./*.run"),
         (8, "not_comparable", "line 1: there is no format 0"),
         (9, "not_comparable", "line 1: the action is \"fail\" here, and \"say\" in the events"),
         (10, "not_comparable", "line 1: the status is \"failed\" here, and \"completed\" in the events"),
@@ -236,6 +236,12 @@ fn a_wrong_file_is_reported_with_its_line_and_the_others_are_verified() {
         assert!(row["why"].as_str().is_some_and(|why| why.contains(what)), "{row}: {what}");
     }
     assert_eq!(results[13]["verdict"], "same");
+    // As a shell hands it on where no file matches.
+    assert!(results[15]["why"].as_str().is_some_and(|why| why.starts_with("*.run matches no file")), "{}", results[15]);
+    let twice = place.get("verify first.run ./first.run first.run");
+    assert_eq!(twice["results"].as_array().map(Vec::len), Some(1), "{twice}");
+    let twice = place.get("verify --all --request first --request first");
+    assert_eq!(twice["results"].as_array().map(Vec::len), Some(1), "{twice}");
     let why = results[14]["why"].as_str().unwrap_or_default();
     assert!(why.contains("line 1: the flow is \"gone\" here, and \"chat\" in the events"), "{}", results[14]);
     place.write("flowglass.json", r#"{ "limits": { "importBytes": 100 } }"#);

@@ -72,6 +72,7 @@ impl Workspace {
         let requests = self.with_origins(requests)?;
         let ids: Vec<String> = requests.into_iter().map(|row| row.id).collect();
         let pieces = self.store.bundle(&ids).map_err(Fault::internal)?;
+        check_as_read(row, &pieces)?;
         let needed = scopes_of(&pieces, &HashSet::new());
         let redaction = self.config.redaction();
         let mut kept = Vec::with_capacity(pieces.len());
@@ -126,6 +127,19 @@ impl Workspace {
     }
 }
 
+/// Refuses to keep a request that was deleted or went on after its row was read: the file would contradict itself.
+fn check_as_read(row: &RequestRow, pieces: &[BundleRecord]) -> Result<(), Fault> {
+    let own = pieces.iter().rev().find_map(|piece| match piece {
+        BundleRecord::Event { request, event } if **request == *row.id => Some(event.seq),
+        _ => None,
+    });
+    match own {
+        Some(last) if last == row.last_seq => Ok(()),
+        Some(_) => Err(Fault::refused(format!("request \"{}\" has gone on: keep it when it has ended", row.id))),
+        None => Err(Fault::not_found(format!("unknown request \"{}\"", row.id))),
+    }
+}
+
 /// How many folders are looked into, and how many files are found: a folder may hold anything.
 const MOST_FOLDERS: usize = 20_000;
 const MOST_FILES: usize = 20_000;
@@ -176,4 +190,40 @@ fn of_no_machine(event: Event, redaction: &Redaction) -> Result<Event, Fault> {
         _ => {}
     }
     Ok(Event { seq, at, path, attempt, kind })
+}
+
+#[cfg(test)]
+#[expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+mod tests {
+    use super::super::super::{OpenOptions, RunOptions};
+    use super::*;
+
+    const FLOW: &str = r#"import { defineFlow, handler } from "@flow-state-dev/core";
+export default defineFlow({ kind: "main", actions: { go: { block: handler({ name: "one", execute: () => 1 }) } } });
+"#;
+
+    #[test]
+    fn a_request_that_changed_meanwhile_is_not_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("flows")).unwrap();
+        std::fs::write(dir.path().join("flows/main.ts"), FLOW).unwrap();
+        let workspace = Workspace::open(OpenOptions { dir: dir.path().to_owned(), ..OpenOptions::default() }).unwrap();
+        let wanted = RunOptions {
+            flow: "main".to_owned(),
+            action: "go".to_owned(),
+            user: "ada".to_owned(),
+            session: Some("s".to_owned()),
+            request: Some("r".to_owned()),
+            ..RunOptions::default()
+        };
+        workspace.run(wanted).unwrap().wait().unwrap();
+        let (row, events) = workspace.whole_log_of("r").unwrap();
+        workspace.pieces_to_keep(&row, &events).unwrap();
+        let older = RequestRow { last_seq: row.last_seq - 1, ..row.clone() };
+        let fault = workspace.pieces_to_keep(&older, &events).unwrap_err();
+        assert!(matches!(&fault, Fault::Refused { .. }) && fault.to_string().contains("has gone on"), "{fault}");
+        workspace.store.delete_session("s").unwrap();
+        let fault = workspace.pieces_to_keep(&row, &events).unwrap_err();
+        assert!(matches!(fault, Fault::NotFound { .. }), "{fault}");
+    }
 }

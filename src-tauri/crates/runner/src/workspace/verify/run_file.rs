@@ -194,8 +194,15 @@ impl RunFile {
         let shown = file.display();
         let opened = match ordinary_files::open(file, limits.import_bytes) {
             Ok(opened) => opened,
+            Err(_) if file.is_dir() => {
+                let each = file.join("*.run");
+                return Err(Fault::refused(format!("{shown} is a folder: name its files, like {}", each.display())));
+            }
+            // A shell hands on a pattern that no file has.
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return Err(Fault::refused(format!("{shown} is not there: `flowglass keep` writes such files")));
+                let is_pattern = file.to_string_lossy().contains(['*', '?']);
+                let why = if is_pattern { "matches no file" } else { "is not there" };
+                return Err(Fault::refused(format!("{shown} {why}: `flowglass keep` writes such files")));
             }
             Err(error) if error.kind() == std::io::ErrorKind::FileTooLarge => {
                 return Err(Fault::refused(format!(

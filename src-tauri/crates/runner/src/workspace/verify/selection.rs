@@ -1,7 +1,7 @@
 //! Which requests of the database a verification runs. Requests whose code has not changed are left out unless all are
 //! wanted, and so are those whose verdict this process remembers.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use engine::event::RequestStatus;
@@ -69,7 +69,9 @@ impl Workspace {
 
     fn rows_to_verify(&self, query: &VerifyQuery, cancel: &Cancel) -> Result<Vec<RequestRow>, Fault> {
         if !query.requests.is_empty() {
-            return query.requests.iter().map(|request| self.request(request)).collect();
+            let mut seen = HashSet::new();
+            let distinct = query.requests.iter().filter(|request| seen.insert(request.as_str()));
+            return distinct.map(|request| self.request(request)).collect();
         }
         let selected = RequestQuery {
             session: query.session.clone(),
