@@ -9,7 +9,8 @@ import { z } from "zod";
 const any = z.any();
 const page = defineResource({ scope: "session", stateSchema: z.object({ title: z.string().default("a page without a title") }) });
 const files = defineResourceCollection({ scope: "user", pattern: "files/*", stateSchema: z.object({ size: z.number().default(0) }) });
-const resources = { page, files };
+const rules = defineResource({ scope: "user", stateSchema: z.object({}), content: "never buy apples that are red" });
+const resources = { page, files, rules };
 const save = handler({ name: "save", inputSchema: any, resources, execute: async (input: any, ctx: any) => {
   await ctx.resources.page.writeContent(input.page);
   const report = await ctx.resources.files.getOrCreate("report", {});
@@ -23,11 +24,14 @@ const read = handler({ name: "read", inputSchema: any, resources, execute: async
 const name = handler({ name: "name", inputSchema: any, resources, execute: async (input: any, ctx: any) => {
   await ctx.resources.page.patchState({ title: input.title });
 } });
+const look = handler({ name: "rules", inputSchema: any, resources, execute: async (_: any, ctx: any) =>
+  ({ rules: await ctx.resources.rules.readContent() }) });
 const chain = (name: string) => sequencer({ name, inputSchema: any });
-export default defineFlow({ kind: "main", session: { resources: { page } }, user: { resources: { files } }, actions: {
+export default defineFlow({ kind: "main", session: { resources: { page } }, user: { resources: { files, rules } }, actions: {
   save: { block: chain("saves").step(save) },
   name: { block: chain("names").step(name) },
   read: { block: chain("reads").step(pass).step(read) },
+  rules: { block: chain("looks").step(look) },
   both: { block: chain("both").step(save).step(read) },
 } });
 "#;
@@ -52,7 +56,7 @@ fn written(place: &Place, request: &str, value: &str) -> (String, Value) {
     let edges = why["edges"].as_array().expect("a list");
     let write = edges.iter().find(|edge| edge["kind"] == "written").unwrap_or_else(|| panic!("{why:#}"));
     let of = &write["of"];
-    let found = json!([of["requestId"], of["path"], of["scope"], of["pointer"]]);
+    let found = json!([of["requestId"], of["path"], write["in"]["scope"], write["in"]["pointer"]]);
     (why["answer"].as_str().unwrap_or_default().to_owned(), found)
 }
 
@@ -90,6 +94,29 @@ fn a_field_of_a_resource_leads_to_its_writer_or_to_its_default() {
     assert!(why["answer"].as_str().expect("a text").contains("default"), "{why:#}");
 }
 
+/// It is compared by its name.
+#[test]
+fn a_short_text_of_a_resource_leads_to_its_writer() {
+    let place = place();
+    run(&place, "w", "s", "save", &json!({ "page": "yes", "report": "no" }));
+    run(&place, "r", "s", "read", &json!({}));
+    for (value, scope) in [("/page", "session/page"), ("/report", "user/files/report")] {
+        let (answer, found) = written(&place, "r", value);
+        assert_eq!(found, json!(["w", "root/step:save", scope, "/$content"]), "{answer}");
+    }
+}
+
+#[test]
+fn a_text_that_nobody_wrote_leads_to_its_definition() {
+    let place = place();
+    run(&place, "r", "s", "rules", &json!({}));
+    let why = place.get("why r --at root/step:rules --value output:/rules");
+    let edge = &why["edges"][0];
+    assert_eq!((&edge["kind"], &edge["operation"]), (&json!("computed"), &json!("text_of_code")), "{why:#}");
+    let line = FLOW.lines().position(|line| line.contains("const rules = defineResource")).expect("it is there") + 1;
+    assert_eq!(edge["by"]["line"], json!(line), "{why:#}");
+}
+
 #[test]
 fn a_text_that_the_request_itself_wrote_leads_to_its_block() {
     let place = place();
@@ -98,7 +125,7 @@ fn a_text_that_the_request_itself_wrote_leads_to_its_block() {
         let why = place.get(&format!("why r --at root/step:read --value output:{value}"));
         let edges = why["edges"].as_array().expect("a list");
         let write = edges.iter().find(|edge| edge["kind"] == "written").unwrap_or_else(|| panic!("{why:#}"));
-        assert_eq!((&write["of"]["requestId"], &write["by"]["path"]), (&json!("r"), &json!("root/step:save")));
+        assert_eq!((&write["in"]["requestId"], &write["by"]["path"]), (&json!("r"), &json!("root/step:save")));
     }
 }
 

@@ -8,8 +8,8 @@ use std::ops::Range;
 
 use oxc::ast::ast::{
     Argument, ArrowFunctionExpression, BinaryExpression, BindingPattern, CallExpression, ComputedMemberExpression,
-    Declaration, Expression, FormalParameters, Function, IdentifierReference, ObjectProperty, Program, PropertyKey,
-    Statement, StringLiteral, SwitchCase, TSType, TemplateElement, VariableDeclaration,
+    Declaration, Expression, FormalParameters, Function, IdentifierReference, ObjectProperty, ObjectPropertyKind,
+    Program, PropertyKey, Statement, StringLiteral, SwitchCase, TSType, TemplateElement, VariableDeclaration,
 };
 use oxc::ast_visit::{Visit, walk};
 use oxc::span::{GetSpan, Span};
@@ -82,6 +82,10 @@ impl Names {
     fn variables(&mut self, it: &VariableDeclaration<'_>) {
         for one in &it.declarations {
             let (BindingPattern::BindingIdentifier(name), Some(value)) = (&one.id, &one.init) else { continue };
+            if let Some(content) = content_of_resource(value.get_inner_expression()) {
+                self.declared.insert(name.name.to_string(), content);
+                continue;
+            }
             // A call with options or functions creates another block.
             let is_made = match value.get_inner_expression() {
                 Expression::CallExpression(call) => call.arguments.iter().any(|argument| {
@@ -125,6 +129,19 @@ impl<'a> Visit<'a> for Names {
     fn visit_identifier_reference(&mut self, it: &IdentifierReference<'a>) {
         self.used.push((it.span.start, it.name.to_string()));
     }
+}
+
+/// The text of a resource that stands in its definition: blocks read it until they write another one.
+fn content_of_resource(value: &Expression<'_>) -> Option<Span> {
+    let Expression::CallExpression(call) = value else { return None };
+    let Expression::Identifier(callee) = call.callee.get_inner_expression() else { return None };
+    if callee.name != "defineResource" {
+        return None;
+    }
+    options_in(call).flat_map(|options| &options.properties).find_map(|property| match property {
+        ObjectPropertyKind::ObjectProperty(it) if it.key.static_name()? == "content" => Some(it.value.span()),
+        _ => None,
+    })
 }
 
 fn is_function(it: &Expression<'_>) -> bool {
@@ -360,5 +377,20 @@ const all = chain("all").step(handler({ name: "inner", execute: () => ({ v: "ins
         assert!(write.contains(&"=silver".to_owned()) && write.contains(&"high".to_owned()), "{write:?}");
         let level = texts("pick", "const pick", Some(Made::Field("level")));
         assert!(level.contains(&"=high".to_owned()) && level.contains(&"silver".to_owned()), "{level:?}");
+    }
+    #[test]
+    fn the_text_of_a_resource_is_a_text_of_the_blocks_that_use_it() {
+        let text = r#"const page = defineResource({ scope: "session", stateSchema, content: "Hello to you" });
+const resources = { page };
+const read = handler({ name: "read", resources, execute: (_, c) => c.resources.page.readContent() });
+const other = handler({ name: "other", execute: () => 1 });
+"#;
+        let texts = |name: &str| -> Vec<String> {
+            let start = text.find(&format!("handler({{ name: \"{name}\"")).unwrap_or_default();
+            let end = text[start..].find('\n').map_or(text.len(), |at| start + at);
+            literals_in(text, "a.ts", (name, &(start..end)), None).into_iter().map(|one| one.text).collect()
+        };
+        assert_eq!(texts("read"), ["Hello to you", "read"]);
+        assert_eq!(texts("other"), ["other"]);
     }
 }

@@ -1,7 +1,8 @@
 //! Fields of states that a block saw before it made a value: of its own state, of the sequencers around it, of the
 //! request, of the session, the user and the project, and of resources.
 //!
-//! Only fields of the same name are compared. Must not claim that the block has read one of them.
+//! Only fields of the same name are compared; the text of a resource has several names. Must not claim that the block
+//! has read one of them.
 
 use std::cmp::Reverse;
 
@@ -51,6 +52,7 @@ impl Walk<'_> {
         // A request of another framework has no state.
         let Ok(mut view) = self.workspace.state_at(&log.row.id, Some(&At::Seq(seq))) else { return Vec::new() };
         let resources = std::mem::take(&mut view.resources);
+        let contents = std::mem::take(&mut view.contents);
         let states = scopes_around(log, &path, view).into_iter().filter_map(|(scope, state)| {
             let pointer = named(&state, &name, value)?;
             let address = name_in(&scope, &pointer);
@@ -60,7 +62,13 @@ impl Walk<'_> {
             let pointer = named(&state, &name, value)?;
             left_in(spot, &scope, seq, (&pointer, value)).map(Seen::Resource)
         });
-        states.chain(resources).collect()
+        let text = value.as_str();
+        let contents = contents.into_iter().filter_map(|(scope, content)| {
+            let is_it = text == Some(&*content) && is_name_of_text(&name, &scope);
+            let found = is_it.then(|| left_in(spot, &scope, seq, ("/$content", value)));
+            found.flatten().map(Seen::Resource)
+        });
+        states.chain(resources).chain(contents).collect()
     }
 
     /// Adds that a state that the block saw has the same field, and explains it.
@@ -113,6 +121,11 @@ fn scopes_around(log: &RequestLog, path: &str, view: StateView) -> Vec<(String, 
         [("request", view.request), ("session", view.session), ("user", view.user), ("project", view.project)];
     let records = records.into_iter().filter_map(|(scope, state)| Some((scope.to_owned(), state?.0)));
     of_blocks.chain(records).collect()
+}
+
+/// Whether a field has a name that the text of a resource has: that of the resource, or that of any text.
+fn is_name_of_text(name: &str, scope: &str) -> bool {
+    name == "content" || name == "text" || scope.rsplit('/').next() == Some(name)
 }
 
 /// The newest write up to an event that left a value at a place of a resource.
