@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import type { ArmSummary, ArmView, ExperimentView, SampleView, TryPlan } from '../../host/host';
 import { lineOf } from '../../base/difference';
 import {
+  adoptedWords,
   armTitle,
   countWords,
   intervalWords,
@@ -10,6 +11,7 @@ import {
   progressWords,
   sampleScore,
   scoreWords,
+  sharedCallsWords,
   stoppedWords,
   notStartedWords,
 } from './words';
@@ -120,4 +122,17 @@ test('lines of an edit have signs', () => {
   expect(lineOf('+x')).toEqual({ sign: '+', text: 'x' });
   expect(lineOf('  kept')).toEqual({ sign: ' ', text: ' kept' });
   expect(lineOf('')).toEqual({ sign: ' ', text: '' });
+});
+
+test('calls that other samples paid for are said', () => {
+  expect(sharedCallsWords({ modelCalls: 3, sharedCalls: 0 })).toBe('');
+  expect(sharedCallsWords({ modelCalls: 3, sharedCalls: 3 })).toBe(' (shared with other samples, which paid)');
+  expect(sharedCallsWords({ modelCalls: 3, sharedCalls: 1 })).toBe(
+    ' (1 of them shared with other samples, which paid)',
+  );
+});
+
+test('what adopting an arm writes is named', () => {
+  expect(adoptedWords(['model'])).toBe('model of the arm');
+  expect(adoptedWords(['model', 'prompt', 'temperature'])).toBe('model, prompt and temperature of the arm');
 });
