@@ -504,6 +504,19 @@ test('a run that was cut off is resumed with one click, and can be dismissed', a
   await waitFor(() => expect(screen.queryByTestId('home-interrupted')).toBeNull());
 });
 
+test('a trace that broke off is no run that could be resumed', async () => {
+  const host = new FakeHost(0, 0);
+  const requests = host.requests.bind(host);
+  const [cut] = await requests({ limit: 1, offset: 0 });
+  const trace = { ...cut!, status: 'interrupted' as const, receivedFrom: 'agent.py' };
+  host.requests = async () => [trace];
+  await open('', host);
+  await waitFor(() => expect(screen.getAllByTestId('last-run')).toHaveLength(1));
+  await waitFor(() => expect(app.workspace.interrupted.answer).toEqual([]));
+  expect(screen.queryByTestId('home-interrupted')).toBeNull();
+  expect(screen.queryByTestId('last-run-resume')).toBeNull();
+});
+
 test('an interrupted request has one primary button that resumes it', async () => {
   const host = new FakeHost(0, 0);
   const requests = host.requests.bind(host);

@@ -20,7 +20,7 @@ export class Workspace {
   readonly sessions: SessionPages;
   /** What waits for a person, newest first. */
   readonly waiting;
-  /** Requests whose process ended before they did, the last one first. */
+  /** Requests whose process ended before they did and that can go on, the last one first. */
   readonly interrupted;
   /** Suspended and interrupted requests, newest first, each with whether it could be resumed with the current code. */
   readonly resumable: LatestQuery<null, RequestRow[]>;
@@ -46,10 +46,7 @@ export class Workspace {
     this.flows = new LatestQuery<null, Awaited<ReturnType<Host['flows']>>>(() => host.flows(), 100);
     this.sessions = new SessionPages(host);
     this.waiting = new LatestQuery<null, Waiting[]>(() => waiting(host), WAITING_EVERY_MS);
-    this.interrupted = new LatestQuery<null, ListedRequest[]>(
-      () => host.requests({ status: 'interrupted', byChange: true, limit: MAX_INTERRUPTED, offset: 0 }),
-      WAITING_EVERY_MS,
-    );
+    this.interrupted = new LatestQuery<null, ListedRequest[]>(() => interrupted(host), WAITING_EVERY_MS);
     this.resumable = new LatestQuery<null, RequestRow[]>(
       () => host.waitingRequests(),
       WAITING_EVERY_MS,
@@ -97,6 +94,12 @@ export class Workspace {
     const found = this.flows.answer?.find((one) => one.kind === flow);
     return { flow: found, action: found && runnables(found).find((one) => one.name === name) };
   }
+}
+
+/** A trace of another program that broke off cannot go on here. */
+async function interrupted(host: Host): Promise<ListedRequest[]> {
+  const rows = await host.requests({ status: 'interrupted', byChange: true, limit: MAX_INTERRUPTED, offset: 0 });
+  return rows.filter((row) => row.receivedFrom == null);
 }
 
 async function waiting(host: Host): Promise<Waiting[]> {
