@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest';
-import { describe as words, kindOf, preview } from './json';
+import { describe as words, inOrder, keyText, kindOf, preview, visible } from './json';
 
 test.each([
   [undefined, 'absent'],
@@ -38,4 +38,20 @@ test('sizes are said in words', () => {
   expect(words([1])).toBe('list, 1 entry');
   expect(words('x'.repeat(1048576))).toBe('text, 1,048,576 characters');
   expect(words({})).toBe('object, 0 keys');
+});
+
+test('a key that would not be seen is quoted', () => {
+  expect(['a b', '', ' ', 'x\n', 'a\u202e'].map(keyText)).toEqual(['a b', '""', '" "', '"x\\n"', 'a\\u202e']);
+});
+
+test('characters that make a text read as another one are escapes', () => {
+  expect(inOrder('a\u202eb\u200fc\u2066d\u0000e\u009bf\ud800g\u{e0041}')).toBe(
+    'a\\u202eb\\u200fc\\u2066d\\u0000e\\u009bf\\ud800g\\udb40\\udc41',
+  );
+  const plain = 'two\n\tlines\r\n שלום 👩\u200d👧 soft\u00adhyphen';
+  expect(inOrder(plain)).toBe(plain);
+  expect(visible('k\u0000e\ny\u200b')).toBe('k\\u0000e\\u000ay\\u200b');
+  // As JSON it is the same text.
+  const odd = '\u202e\ud800\u{e0041}\u0007';
+  expect(JSON.parse(`"${inOrder(odd)}"`)).toBe(odd);
 });

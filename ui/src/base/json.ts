@@ -35,19 +35,26 @@ export function describe(value: unknown): string {
 
 export const plural = (n: number, one: string, many: string) => `${thousands(n)} ${n === 1 ? one : many}`;
 
-// Characters that reorder or hide the text around them; as JSON escapes they stay JSON.
-const HIDDEN = /[\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
+// Characters without a picture of their own that change how the text around them reads: direction marks, control
+// characters, lone surrogates, and the tags with which a text can be hidden in another.
+const MISLEADING = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\u{e0000}-\u{e007f}]/gu;
+// On one line also those that separate lines, and those that show nothing.
+const HIDDEN = /[\p{Cc}\p{Cs}\u00ad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0000}-\u{e007f}]/gu;
+const SPACES = /[\t\n\r]/;
 
-/** A text on one line with its characters that reorder or hide others as escapes. */
+/** A text on one line with its characters that reorder or hide others as JSON escapes. */
 export const visible = (text: string): string => text.replace(HIDDEN, escapeOf);
 
-const escapeOf = (letter: string): string => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`;
+/** A key on one line. One that is empty, or begins or ends with a space, is quoted: it would not be seen. */
+export const keyText = (key: string): string => visible(key.trim() === key && key ? key : JSON.stringify(key));
 
-// Characters that change in which direction the text around them reads.
-const TURNING = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+/** As a JSON escape; beyond the first plane one for each of its halves. */
+const escapeOf = (letter: string): string =>
+  Array.from(letter.split(''), (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`).join('');
 
-/** A text as it is, with those characters as escapes that make it read in another order than it has. */
-export const inOrder = (text: string): string => text.replace(TURNING, escapeOf);
+/** A text as it is, with those characters as JSON escapes that make it read as another text. Flows and people wrote it. */
+export const inOrder = (text: string): string =>
+  text.replace(MISLEADING, (letter) => (SPACES.test(letter) ? letter : escapeOf(letter)));
 
 /** At most `most` characters on one line, with … where something was left out. */
 export function preview(value: unknown, most = 80): string {

@@ -94,3 +94,11 @@ test('a key takes it away, and a tooltip that changed meanwhile stays as it is',
   point('pointerout', 'turn', one('away'));
   expect(titleOf('turn')).toBe('Put it away');
 });
+
+test('a tooltip shows marks that reorder its text as escapes', () => {
+  open('<p id="row"></p><p id="away"></p>');
+  one('row').title = 'pay \u202egro.live';
+  point('pointerover', 'row');
+  vi.advanceTimersByTime(REST_MS);
+  expect(shown()).toBe('pay \\u202egro.live');
+});

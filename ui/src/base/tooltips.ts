@@ -1,5 +1,6 @@
 // Tooltips of our own, because native ones come late, are large, and lie over whatever opened meanwhile. A tooltip is
 // shown after the pointer rested, below what it is about, and never where a menu, a popover or a dialog is open.
+import { inOrder } from './json';
 
 /** How long a pointer rests before a tooltip is shown. */
 export const REST_MS = 600;
@@ -56,7 +57,7 @@ export function tooltips(root: Document): () => void {
     shown = root.createElement('div');
     shown.setAttribute('role', 'tooltip');
     shown.className = 'tooltip';
-    shown.textContent = text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text;
+    shown.textContent = inOrder(text.length > MAX_CHARS ? `${text.slice(0, MAX_CHARS)}…` : text);
     root.body.append(shown);
     place(shown, of.getBoundingClientRect(), root.documentElement);
     leaving = new MutationObserver(() => {

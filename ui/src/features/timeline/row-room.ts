@@ -1,4 +1,5 @@
 // How much room the name of a row leaves beside itself, and whether what tells a turn from the others fits there. Pure.
+import { visible } from '../../base/json';
 import type { ViewRow } from '../../host/host';
 import { nameOf, turnOf } from '../../model/row-name';
 
@@ -47,5 +48,5 @@ export function hasRoomForWords(row: ViewRow, nameWidth: number, index: string):
 /** The words of a turn that its bar has to say, because there is no room beside the name. */
 export function wordsBesideBar(row: ViewRow | undefined, above: ViewRow | undefined, nameWidth: number): string {
   const index = row?.words ? indexOf(row, isFirstTurn(row, above)) : '';
-  return row && index && !hasRoomForWords(row, nameWidth, index) ? (row.words ?? '') : '';
+  return row && index && !hasRoomForWords(row, nameWidth, index) ? visible(row.words ?? '') : '';
 }
