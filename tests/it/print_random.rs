@@ -1,20 +1,39 @@
-//! Laws over random handlers, with loops, `try`, `await`, and functions of another file: what `print` says of every
-//! statement is what the handler says if it is written to tell it, `coverage` counts what it counts itself, and steps
-//! forward and back lead to where they began.
+//! Laws over random handlers, with loops, `try`, `await`, closures, generators, and functions of another file: what
+//! `print` says of a statement is what the handler says if it is written to tell it, `coverage` counts what it counts
+//! itself, and steps forward and back lead to where they began. `make soak` asks many more handlers.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 use tests::bench::Place;
 
-/// How many handlers there are.
-const HANDLERS: u64 = 3;
 /// What is asked at every statement of a handler.
-const EXPRESSIONS: [&str; 3] = ["n", "acc.length", "acc.at(-1) ?? null"];
-/// Of how many statements of a handler the values are asked: each is a process.
-const MAX_ASKED: usize = 24;
-/// How many steps forward and back are made.
-const STEPS: usize = 25;
+const EXPRESSIONS: [&str; 15] = [
+    "n",
+    "acc.length",
+    "acc.at(-1) ?? null",
+    "n * 2 - 1",
+    "[n, acc.length]",
+    "({ n, last: acc.slice(-2) })",
+    "acc.reduce((sum, one) => sum + one, 0)",
+    "n > 3 ? 'large' : `small ${n}`",
+    "[...acc].reverse().slice(0, 3)",
+    "new Map([[n, acc.length]]).get(n) ?? null",
+    "acc.some((one) => one > n) && acc.includes(n)",
+    "JSON.stringify({ acc })",
+    "(() => { let all = 0; for (const one of acc) all += one; return all; })()",
+    "(function (this: number[]) { return this.length; }).call(acc)",
+    "typeof acc + String(n as number)",
+];
+
+/// How much is asked.
+struct Extent {
+    handlers: u64,
+    /// Of how many statements of a handler the values are asked: each is a process.
+    asked: usize,
+    /// How many steps forward and back are made.
+    steps: usize,
+}
 
 /// A line of a source, and what takes its place in a source that tells what it does.
 struct Line {
@@ -85,7 +104,7 @@ impl Source {
     fn statement(&mut self, depth: u64, is_loop: bool) {
         let name = self.name();
         let turns = self.below(4);
-        match self.below(if depth > 0 { 11 } else { 5 }) {
+        match self.below(if depth > 0 { 14 } else { 5 }) {
             0 => self.stop(&format!("n = (n * 3 + {turns}) % 17;")),
             1 => self.stop(&format!("acc.push(n + {turns});")),
             2 => self.stop(&format!("acc.push(await slow(n + {turns}));")),
@@ -136,6 +155,22 @@ impl Source {
                 let told = |look: &str| format!("}} while (({look}, {name} < {turns}));");
                 self.stop_as(&format!("}} while ({name} < {turns});"), told);
             }
+            10 => {
+                self.stop(&format!("const {name} = (by: number): void => {{"));
+                self.stop("n = (n + by) % 17;");
+                self.stop("acc.push(n);");
+                self.plain("};");
+                self.stop(&format!("[{turns}, n % 3].forEach({name});"));
+            }
+            11 | 12 => {
+                let entries = if turns < 2 { "of counted(n)" } else { "of late(n)" };
+                let each = if turns < 2 { "for" } else { "for await" };
+                let head = format!("{each} (const {name} {entries}) {{");
+                self.stop_as(&head, |look| format!("{look}; {head} {look};"));
+                self.stop(&format!("acc.push({name});"));
+                self.body(depth - 1, true);
+                self.plain("}");
+            }
             _ => {
                 self.plain("try {");
                 self.body(depth - 1, is_loop);
@@ -168,16 +203,30 @@ fn lib() -> Source {
     lib.stop("await null;");
     lib.stop("return m % 7;");
     lib.plain("}");
+    lib.plain("export function* counted(m: number): Generator<number> {");
+    lib.stop_as(&format!("{head}i++) {{"), |look| format!("{look}; {head}({look}, i++)) {{"));
+    lib.stop("yield i + m;");
+    lib.plain("}");
+    lib.plain("}");
+    lib.plain("export async function* late(m: number): AsyncGenerator<number> {");
+    lib.plain("try {");
+    lib.stop("yield m % 5;");
+    lib.stop("await null;");
+    lib.stop("yield m % 3;");
+    lib.plain("} finally {");
+    lib.stop("await null;");
+    lib.plain("}");
+    lib.plain("}");
     lib
 }
 
-/// The flow: an action for every handler.
-fn flow() -> Source {
+/// The flow: an action for every handler, and one for two of them side by side.
+fn flow(handlers: u64) -> Source {
     let mut flow = Source::new('F', &EXPRESSIONS, 20_260_101);
-    flow.plain("import { defineFlow, handler } from \"@flow-state-dev/core\";");
+    flow.plain("import { defineFlow, handler, sequencer } from \"@flow-state-dev/core\";");
     flow.plain("import { z } from \"zod\";");
-    flow.plain("import { helped, slow } from \"../lib/helped\";");
-    for at in 0..HANDLERS {
+    flow.plain("import { counted, helped, late, slow } from \"../lib/helped\";");
+    for at in 0..handlers {
         flow.plain(&format!(
             "const h{at} = handler({{ name: \"h{at}\", inputSchema: z.number(), execute: async (input) => {{"
         ));
@@ -189,7 +238,10 @@ fn flow() -> Source {
         flow.stop_as("return { n, acc };", |look| format!("{look}; return {{ n, acc, seen }};"));
         flow.plain("} });");
     }
-    let actions: Vec<String> = (0..HANDLERS).map(|at| format!("h{at}: {{ block: h{at} }}")).collect();
+    flow.plain("const both = sequencer({ name: \"both\", inputSchema: z.number() }).parallel({ h0, h1 });");
+    let actions =
+        (0..handlers).map(|at| format!("h{at}: {{ block: h{at} }}")).chain(["both: { block: both }".to_owned()]);
+    let actions: Vec<String> = actions.collect();
     flow.plain(&format!("export default defineFlow({{ kind: \"law\", actions: {{ {} }} }});", actions.join(", ")));
     flow
 }
@@ -237,12 +289,19 @@ fn as_told(value: &Value) -> Value {
     }
 }
 
-/// The statements of a file say what a handler told there.
-fn check_print(asked: &Place, source: &Source, file: &str, handler: u64, told: &BTreeMap<String, Vec<Value>>) {
+/// At most so many statements of a file say what a handler told there. Returns how many values were asked for.
+fn check_print(
+    asked: &Place,
+    (source, file): (&Source, &str),
+    handler: u64,
+    told: &BTreeMap<String, Vec<Value>>,
+    most: usize,
+) -> usize {
     let request = format!("r{handler}");
     let known = |at: usize| Some((at, told.get(&format!("{}{}", source.name, at + 1))?));
     let reached: Vec<_> = (0..source.lines.len()).filter_map(known).collect();
-    for (at, expected) in reached.iter().step_by(reached.len() / MAX_ASKED + 1) {
+    let mut pairs = 0;
+    for (at, expected) in reached.iter().step_by(reached.len() / most + 1) {
         let place = format!("{file}:{}", at + 1);
         let args = [&["--json", "print", &place], source.asked, &["--request", &request, "--limit", "100000"]].concat();
         let answer = asked.run(&args).json();
@@ -251,7 +310,9 @@ fn check_print(asked: &Place, source: &Source, file: &str, handler: u64, told: &
         let found: Vec<Value> = hits.iter().map(values).collect();
         assert_eq!(found, **expected, "{place} of {request}: {}", source.lines[*at].plain);
         assert_eq!(answer.get("notes"), None, "{place}: {answer}");
+        pairs += source.asked.len();
     }
+    pairs
 }
 
 /// The lines of a file ran as often as they told.
@@ -270,11 +331,10 @@ fn check_coverage(covered: &Value, source: &Source, file: &str, told: &BTreeMap<
     assert_eq!(counted, expected, "{file}");
 }
 
-/// Steps forward and back lead to where they began.
-fn check_steps(asked: &Place, handler: u64, from: u64) {
-    let request = format!("r{handler}");
-    let lines = [["s"; STEPS], ["bs"; STEPS]].concat().join("\n");
-    let answer = asked.run_with(&["debug", &request, "--at", &format!("root#0+{from}"), "--json"], &lines);
+/// Steps forward and back lead to where they began, from a statement of a block.
+fn check_steps(asked: &Place, request: &str, block: &str, from: u64, steps: usize) {
+    let lines: Vec<&str> = std::iter::repeat_n("s", steps).chain(std::iter::repeat_n("bs", steps)).collect();
+    let answer = asked.run_with(&["debug", request, "--at", &format!("{block}#0+{from}"), "--json"], &lines.join("\n"));
     let way: Vec<Value> = answer
         .stdout
         .lines()
@@ -284,35 +344,61 @@ fn check_steps(asked: &Place, handler: u64, from: u64) {
             json!([at["instant"], at["line"], at["column"], at["function"], at["locals"]])
         })
         .collect();
-    assert_eq!(way.len(), 2 * STEPS + 1, "{answer}");
-    let back: Vec<&Value> = way[STEPS..].iter().rev().collect();
-    assert_eq!(way[..=STEPS].iter().collect::<Vec<_>>(), back, "{request} from {from}");
-    for (at, there) in way[..=STEPS].iter().enumerate() {
-        assert_eq!(there[0], format!("root#0+{}", from + at as u64));
+    assert_eq!(way.len(), 2 * steps + 1, "{answer}");
+    let back: Vec<&Value> = way[steps..].iter().rev().collect();
+    assert_eq!(way[..=steps].iter().collect::<Vec<_>>(), back, "{request} from {from}");
+    for (at, there) in way[..=steps].iter().enumerate() {
+        assert_eq!(there[0], format!("{block}#0+{}", from + at as u64));
     }
+}
+
+/// A random part of a block, at most so many steps of it; all of it if there are that few.
+fn check_some_steps(asked: &Place, flow: &mut Source, request: &str, block: &str, steps: usize) -> u64 {
+    let ticks = asked.get(&format!("step {request} --at {block}"))["ticks"].as_u64().unwrap_or(0);
+    let steps = steps.min(ticks.saturating_sub(1) as usize);
+    if steps > 0 {
+        let from = 1 + flow.below(ticks - steps as u64);
+        check_steps(asked, request, block, from, steps);
+    }
+    ticks
+}
+
+/// Checks the laws. Returns how many statements ran, and how many values of expressions were compared.
+fn check(extent: &Extent) -> (usize, usize) {
+    let (mut flow, lib) = (flow(extent.handlers), lib());
+    let (asked, telling) = places(&flow, &lib);
+    let (mut statements, mut pairs) = (0, 0);
+    for handler in 0..extent.handlers {
+        asked.get(&format!("run law h{handler} --user ada --request r{handler} --input {handler}"));
+        let told = told(&telling, handler);
+        pairs += check_print(&asked, (&flow, "flows/main.ts"), handler, &told, extent.asked);
+        pairs += check_print(&asked, (&lib, "lib/helped.ts"), handler, &told, extent.asked);
+        let covered = asked.get(&format!("coverage r{handler}"));
+        check_coverage(&covered, &flow, "flows/main.ts", &told);
+        check_coverage(&covered, &lib, "lib/helped.ts", &told);
+        let ticks = check_some_steps(&asked, &mut flow, &format!("r{handler}"), "root", extent.steps);
+        let ran: usize = told.values().map(Vec::len).sum();
+        assert_eq!(ticks, ran as u64, "every statement is a tick of h{handler}");
+        statements += ran;
+    }
+    asked.get("run law both --user ada --request both --input 4");
+    for block in ["root/parallel/h0", "root/parallel/h1"] {
+        check_some_steps(&asked, &mut flow, "both", block, extent.steps);
+    }
+    (statements, pairs)
 }
 
 #[test]
 fn random_handlers_say_what_they_would_tell_themselves() {
-    let (mut flow, lib) = (flow(), lib());
-    let (asked, telling) = places(&flow, &lib);
-    let mut statements = 0;
-    for handler in 0..HANDLERS {
-        asked.get(&format!("run law h{handler} --user ada --request r{handler} --input {handler}"));
-        let told = told(&telling, handler);
-        check_print(&asked, &flow, "flows/main.ts", handler, &told);
-        check_print(&asked, &lib, "lib/helped.ts", handler, &told);
-        let covered = asked.get(&format!("coverage r{handler}"));
-        check_coverage(&covered, &flow, "flows/main.ts", &told);
-        check_coverage(&covered, &lib, "lib/helped.ts", &told);
-        let ticks = asked.get(&format!("step r{handler} --at root"))["ticks"].as_u64().unwrap_or(0);
-        let ran: usize = told.values().map(Vec::len).sum();
-        assert_eq!(ticks, ran as u64, "every statement is a tick of h{handler}");
-        if ticks > STEPS as u64 {
-            let from = 1 + flow.below(ticks - STEPS as u64);
-            check_steps(&asked, handler, from);
-        }
-        statements += ran;
-    }
+    let (statements, pairs) = check(&Extent { handlers: 3, asked: 24, steps: 25 });
     assert!(statements > 100, "{statements}");
+    assert!(pairs > 700, "{pairs}");
+}
+
+/// More than 1,000 statements and expressions, and every statement of 200 blocks forward and back.
+#[test]
+#[ignore = "takes many minutes; `make soak` runs it"]
+fn soak_random_handlers_say_what_they_would_tell_themselves() {
+    let (_, pairs) = check(&Extent { handlers: 200, asked: 4, steps: usize::MAX });
+    assert!(pairs >= 1_000, "{pairs}");
 }
