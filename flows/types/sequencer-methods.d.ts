@@ -1,6 +1,6 @@
 /**
- * The methods of a sequencer that take their arguments in several forms: a block, a connector and a block, or a factory
- * and a configuration written in place.
+ * The methods of a sequencer whose arguments have several forms: a block, a connector and a block, or a factory and an
+ * inline configuration.
  */
 
 import type { AnySurroundings, BlockConfig } from "./block-config.js";
@@ -14,10 +14,10 @@ import type { FanOutOptions } from "./sequencer-branches.js";
 
 type Callback<V, Ctx, R> = (value: V, ctx: Ctx) => MaybePromise<R>;
 
-/** Decides by the value of the chain; or is decided already. */
+/** A function of the chain's value, or a constant. */
 export type Condition<V, Ctx> = boolean | ((value: V, ctx: Ctx) => MaybePromise<boolean>);
 
-/** A handler written in place. Its input is the value of the chain, and it sees the sequencer's state. */
+/** An inline handler. Its input is the value of the chain, and it sees the sequencer's state. */
 export interface InlineHandlerConfig<V, OIn, R, O, Ctx> extends Omit<
   BlockConfig<V, V, V, OIn, O, AnySurroundings, Ctx>,
   "name" | "inputSchema" | "outputSchema"
@@ -28,30 +28,30 @@ export interface InlineHandlerConfig<V, OIn, R, O, Ctx> extends Omit<
   execute: Execute<V, Ctx, OIn, R>;
 }
 
-/** A router written in place. Its routes accept the value of the chain. */
+/** An inline router. Its routes accept the value of the chain. */
 export interface InlineRouterConfig<V, B extends Block<any, any>, Ctx> {
   name?: string;
   description?: string;
   routes: readonly B[];
-  /** Picks one of `routes`. It must not write anything, because a resume asks it again. */
+  /** Picks one of `routes`. It must not write anything, because a resume calls it again. */
   execute: (input: V, ctx: Ctx) => MaybePromise<Block<any, BlockOutput<B>>>;
 }
 
 /** How a step's block ended; `suspended` while a question of it waits for an answer. */
 export type StepOutcome = "returned" | "threw" | "suspended";
 
-/** What a step may say beside its block. */
+/** The options of a step. */
 export interface StepOptions<Ctx = any> {
   /**
-   * Asked right before the block runs. `ctx.signal` of the block, and of all below it, fires when this signal does, or
-   * when the one around the step does.
+   * Called right before the block runs. `ctx.signal` of the block, and of all blocks inside it, fires when this signal
+   * or the signal around the step fires.
    */
   abortSignal?: (ctx: Ctx) => AbortSignal | undefined;
-  /** Told once how the block ended. What it throws changes nothing. */
+  /** Called once with the outcome of the block. Errors that it throws are ignored. */
   onSettled?: (ctx: Ctx, outcome: StepOutcome) => void;
 }
 
-/** `This` is what the method may be called on; see `NotAwaited`. */
+/** `This` is the type on which the method may be called; see `NotAwaited`. */
 export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
   <O>(this: This, block: Block<V, O>, options?: StepOptions<Ctx>): Sequencer<In, O, Ctx, D, E>;
   <X, O>(
@@ -83,15 +83,16 @@ export interface StepMethod<In, V, Ctx, D, E, This = unknown> {
 declare const awaited: unique symbol;
 
 /**
- * Any sequencer, except to `await`. A method called `then` makes an object look like a promise, and TypeScript judges its
- * forms by what they may be called on: a sequencer is assignable to this, but no subtype of it, which is what `await` asks.
+ * Any sequencer, except for `await`. A method called `then` makes an object look like a promise, and TypeScript checks
+ * on which type it may be called: a sequencer is assignable to this type, but is not a subtype of it, as `await`
+ * requires.
  */
 export interface NotAwaited {
   readonly kind: "sequencer";
   readonly [awaited]?: never;
 }
 
-/** What is left for `await`: an asynchronous function that returns a sequencer gives a block. */
+/** The type that `await` sees: an asynchronous function that returns a sequencer resolves to a block. */
 export interface AwaitedAsBlock<B> {
   (onFulfilled: (block: B) => void, onRejected: (reason: unknown) => void): void;
 }
@@ -161,7 +162,7 @@ export interface LoopMethod<In, V, Ctx, D, E> {
   ): Sequencer<In, O, Ctx, D, E>;
 }
 
-/** Tells in an error message why a value cannot be iterated. */
+/** Its name appears in an error message if a value cannot be iterated. */
 interface ForEachNeedsAnArray {
   readonly forEachNeedsAnArray: never;
 }
@@ -180,7 +181,7 @@ export type ElementOf<V> =
 type ItemFactory<X, Ctx, B> = (item: X, index: number, ctx: Ctx) => B;
 
 export interface IterationOptions extends FanOutOptions {
-  /** What a function for each element may give, so that it is known before anything runs. */
+  /** The blocks that a function for each element may return, so that they are known before anything runs. */
   blocks?: readonly Block<any, any>[];
 }
 
@@ -203,7 +204,7 @@ export interface ForEachMethod<In, V, Ctx, D, E> {
 }
 
 export interface BackgroundPoolOptions {
-  /** 16 unless you say otherwise. */
+  /** Default: 16. */
   concurrency?: number;
   blocks?: readonly Block<any, any>[];
 }

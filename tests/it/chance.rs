@@ -1,4 +1,4 @@
-//! Clock and chance: of full quality, recorded, and the same in a replay; also while a file loads.
+//! The clock and random numbers: of full quality, recorded, and equal in a replay, also while a file loads.
 
 use serde_json::{Value, json};
 use tests::bench::Place;
@@ -95,7 +95,7 @@ fn performance_is_a_clock_that_is_recorded_and_rises() {
 }
 
 #[test]
-fn what_a_file_draws_while_it_loads_is_real_and_recorded() {
+fn clock_and_random_values_while_a_file_loads_are_real_and_recorded() {
     let place = Place::with_flow(FLOW);
     let first = place.get("run main load --user u --request a")["output"].clone();
     let second = place.get("run main load --user u --request b")["output"].clone();
@@ -115,7 +115,7 @@ fn what_a_file_draws_while_it_loads_is_real_and_recorded() {
         assert_eq!(place.get(&format!("replay {request}"))["identical"], true);
     }
     assert_eq!(place.get("check --data .flowglass/flowglass.db")["ok"], true);
-    // A file that draws otherwise is told of.
+    // A file that uses the clock differently is reported.
     place.edit(&FLOW.replace("now: Date.now(),", "now: Date.now(), more: Date.now(),"));
     let replay = place.ask("replay a");
     assert_eq!(replay.code, Some(1), "{replay}");
@@ -123,7 +123,7 @@ fn what_a_file_draws_while_it_loads_is_real_and_recorded() {
 }
 
 #[test]
-fn what_was_asked_is_what_is_paid() {
+fn the_approved_random_price_is_the_price_after_the_resume() {
     let place = Place::with_flow(FLOW);
     let asked = place.ask("run main price --user u --request r");
     assert_eq!(asked.code, Some(4), "{asked}");
@@ -132,7 +132,7 @@ fn what_was_asked_is_what_is_paid() {
         effects(&place, "r", "load").iter().map(|event| event["payload"]["result"].clone()).collect();
     let paid = place.get("resume r --approve");
     assert_eq!(format!("Pay {}", paid["output"]["price"]), message);
-    // The file draws what it drew when the request began, and that is not recorded twice.
+    // The file gets the values that it got at the start of the request, and they are not recorded twice.
     assert_eq!(paid["output"]["drawn"]["id"], before[3], "{paid}");
     assert_eq!(effects(&place, "r", "load").len(), before.len());
     assert_eq!(place.get("replay r")["identical"], true);

@@ -1,4 +1,4 @@
-//! The window's commands about the traces of other programs: receiving them, and making a flow of one.
+//! The window's commands for traces of other programs: receiving them, and making a flow from one.
 
 use runner::{Fault, MadeRunnable, ReceiverRow};
 use tauri::{AppHandle, Manager, State};
@@ -13,7 +13,7 @@ pub(super) async fn trace_receiver(app: AppHandle) -> Result<Option<ReceiverRow>
     blocking(move || Ok(app.state::<WindowState>().receiver())).await
 }
 
-/// Begins or ends receiving them.
+/// Starts or stops receiving traces of other programs.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn serve(app: AppHandle, wanted: bool) -> Result<Option<ReceiverRow>, Fault> {
@@ -25,7 +25,7 @@ pub(super) async fn serve(app: AppHandle, wanted: bool) -> Result<Option<Receive
     .await
 }
 
-/// Makes a flow and a mock script of a request that was received as a trace.
+/// Makes a flow and a mock script from a request that was received as a trace.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn runnable(

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { fraction, roundUp, ticks } from './scale';
 
-test('a fraction is clamped and survives an empty range', () => {
+test('a fraction is clamped and defined for an empty range', () => {
   expect(fraction(5, 0, 10)).toBe(0.5);
   expect(fraction(-5, 0, 10)).toBe(0);
   expect(fraction(50, 0, 10)).toBe(1);
@@ -18,7 +18,7 @@ test.each([
   [1000, 1000],
 ])('%s rounds up to %s', (from, to) => expect(roundUp(from)).toBeCloseTo(to));
 
-test('ticks are round and never more than asked for by much', () => {
+test('ticks are round, and not many more than requested', () => {
   expect(ticks(1000, 5)).toEqual([0, 200, 400, 600, 800, 1000]);
   expect(ticks(0, 5)).toEqual([0]);
   expect(ticks(37, 4)).toEqual([0, 10, 20, 30]);

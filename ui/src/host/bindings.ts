@@ -141,9 +141,9 @@ export const commands = {
 	letAgentsIn: (wanted: boolean) => __TAURI_INVOKE<AgentAccess>("let_agents_in", { wanted }),
 	/**  Where the traces of other programs are received; null while they are not. */
 	traceReceiver: () => __TAURI_INVOKE<ReceiverRow | null>("trace_receiver"),
-	/**  Begins or ends receiving them. */
+	/**  Starts or stops receiving traces of other programs. */
 	serve: (wanted: boolean) => __TAURI_INVOKE<ReceiverRow | null>("serve", { wanted }),
-	/**  Makes a flow and a mock script of a request that was received as a trace. */
+	/**  Makes a flow and a mock script from a request that was received as a trace. */
 	runnable: (request: string, name: string, replace: boolean) => __TAURI_INVOKE<MadeRunnable>("runnable", { request, name, replace }),
 	/**  What an experiment will take. */
 	planTry: (query: TryQuery) => __TAURI_INVOKE<TryPlan>("plan_try", { query }),
@@ -2366,27 +2366,27 @@ export type PlanRow = {
 	undeclared?: string[],
 };
 
-/**  What to print, and of which requests. */
+/**  The expressions to print, and the requests. */
 export type PrintQuery = {
 	/**  Relative to the workspace, or a full path in it. */
 	file?: string,
 	/**  From 1, in the file as it ran. */
 	line?: number,
-	/**  From 1; of several statements on the line the one that begins there or before. */
+	/**  From 1; selects the statement on the line that begins there or before. */
 	column?: number | null,
-	/**  TypeScript, each in the scope of the statement. */
+	/**  TypeScript expressions, evaluated in the scope of the statement. */
 	expressions?: string[],
-	/**  Only hits for which this holds. */
+	/**  Only hits for which this expression is true. */
 	condition?: string | null,
 	/**  Only this request. */
 	request?: string | null,
-	/**  Only of this session. */
+	/**  Only requests of this session. */
 	session?: string | null,
-	/**  Only of this flow. */
+	/**  Only requests of this flow. */
 	flow?: string | null,
-	/**  Only with this status. */
+	/**  Only requests with this status. */
 	status?: RequestStatus | null,
-	/**  At most so many hits. */
+	/**  The maximum number of hits. */
 	limit?: number | null,
 };
 
@@ -3500,11 +3500,11 @@ export type VerifyQuery = {
 	files?: string[],
 	/**  These requests; with none, all that the other fields select. */
 	requests?: string[],
-	/**  Only of this session. */
+	/**  Only requests of this session. */
 	session?: string | null,
-	/**  Only of this flow. */
+	/**  Only requests of this flow. */
 	flow?: string | null,
-	/**  Only with this status. */
+	/**  Only requests with this status. */
 	status?: string | null,
 	/**  Only those that began at or after this instant, in milliseconds since the epoch. */
 	since?: number | null,

@@ -19,7 +19,7 @@ async function open(hash = '') {
   return app;
 }
 
-test('the menu is the table of commands: each once, with the keys that write no character', async () => {
+test('the menu has each command once, with keys that do not type a character', async () => {
   const app = await open();
   const menu = menuOf(app);
   const ids = menu.map((one) => one.id);
@@ -34,7 +34,7 @@ test('the menu is the table of commands: each once, with the keys that write no 
   expect(menu.find((one) => one.id === 'fork')).toMatchObject({ menu: 'Run', enabled: false });
 });
 
-test('the menu has the keys that a person gave, as far as a menu can name them', async () => {
+test('the menu has the keys that a person chose, if a menu can show them', async () => {
   const app = await open();
   const keyOf = (id: string) => menuOf(app).find((one) => one.id === id)?.keys;
   const of = (id: string) => COMMANDS.find((one) => one.id === id) as (typeof COMMANDS)[number];
@@ -47,7 +47,7 @@ test('the menu has the keys that a person gave, as far as a menu can name them',
   expect(keymap.set(of('palette'), 'Ctrl+q', COMMANDS)).toBe('Ctrl+Q quits Flowglass');
 });
 
-test('what is chosen there is done, where it can be', async () => {
+test('a command of the menu is executed if it is enabled', async () => {
   const app = await open();
   hear(app, { kind: 'command', id: 'fork' });
   expect(app.window.sheet).toBeNull();
@@ -58,7 +58,7 @@ test('what is chosen there is done, where it can be', async () => {
   expect(app.window.sheet).toBe('palette');
 });
 
-test('a file that is dropped is asked about, and a notification leads to its request', async () => {
+test('a dropped file opens the import sheet, and a notification opens its request', async () => {
   const app = await open();
   hear(app, { kind: 'dropped', file: '/tmp/session.jsonl' });
   expect([app.window.sheet, app.window.file]).toEqual(['import', '/tmp/session.jsonl']);

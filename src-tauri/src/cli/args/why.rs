@@ -1,4 +1,4 @@
-//! What `why` may be asked.
+//! Arguments of `why`.
 
 use clap::{ArgGroup, Args};
 use runner::WhyQuery;

@@ -26,19 +26,19 @@ function show(text: string, more: Partial<ViewItem>, fields: Partial<Item> = {})
   });
 }
 
-test('a text of which a part was read is as long as the whole', () => {
+test('a partly loaded text shows the length of the whole text', () => {
   show('x'.repeat(4_096), { isCut: true, textBytes: 1_000_000 });
   expect(screen.getByTestId('text-length').textContent).toBe('First 1,200 characters of 977 KB');
   expect(screen.getByTestId('item-cut').textContent).toContain('Items of its block');
 });
 
-test('a text that is whole says its own length, whatever else of its item was left out', () => {
+test('a complete text shows its own length, even if other parts of its item were left out', () => {
   show('é'.repeat(2_000), { isCut: true, textBytes: 4_000 });
   expect(screen.getByTestId('text-length').textContent).toBe('First 1,200 characters of 2,000 characters');
   expect(screen.getByTestId('item-cut').textContent).toContain('event #1,234');
 });
 
-test('a write is a line, and its payload is shown when it is asked for', async () => {
+test('a write is one line, and its payload is shown on request', async () => {
   const write = { type: 'state_change', content: undefined, role: undefined, scope: 'session', operation: 'patch' };
   show('', {}, { ...write, delta: { turns: 1 }, version: 7 });
   expect(screen.getByTestId('item-line').textContent).toBe('session patch {turns: 1}');
@@ -47,7 +47,7 @@ test('a write is a line, and its payload is shown when it is asked for', async (
   expect(screen.getByRole('tree').textContent).toContain('version');
 });
 
-test('a question is told in words, and what is recorded of it is folded', async () => {
+test('a question is shown as a sentence, and its recorded data is folded', async () => {
   const data = { call: { _tool: 'pay', amount: 45, _scopes: ['account'] }, role: 'explicit' };
   const asked = { type: 'suspension', content: undefined, role: undefined, reason: 'approval', data };
   show('', {}, { ...asked, message: 'The call of "pay" waits for your approval', suspensionId: 'susp_1' });

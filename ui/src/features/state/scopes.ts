@@ -1,10 +1,10 @@
-// The scopes of a state view in their fixed order, what changed in each, and how a place in one is named.
+// The scopes of a state view in their fixed order, with their changes, and the names of places in them.
 import { child } from '../../base/path';
 import type { Change, StateView, ViewRow } from '../../host/host';
 import type { Watched } from '../../model/watches.svelte';
 import { isChanged, marksOf, type Marks } from './tree';
 
-/** The block that a state belongs to, where it is known. */
+/** The block that a state belongs to, if it is known. */
 type Owner = Pick<ViewRow, 'path' | 'name' | 'kind'>;
 
 export type Scope = {
@@ -33,7 +33,7 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
   }));
   for (const [instance, value] of Object.entries(state.sequencers ?? {})) {
     const block = byId.get(instance);
-    // Blocks other than sequencers may keep a state of their own, under their instance as well.
+    // Other blocks than sequencers may also have a state, under their instance.
     const name = !block || block.kind === 'sequencer' ? 'sequencer' : 'block';
     scopes.push({
       id: instance,
@@ -60,11 +60,11 @@ export function scopesOf(state: StateView, changes: readonly Change[], byId: Rea
   return scopes;
 }
 
-/** Those that the request changed come first; otherwise they stay in their order. */
+/** Sorts scopes that the request changed first, and otherwise keeps the order. */
 export const changedFirst = (scopes: readonly Scope[]): Scope[] =>
   [...scopes].sort((one, other) => Number(isChanged(other.marks)) - Number(isChanged(one.marks)));
 
-/** A place as `history` and people name it: `session.topic`, `sequencer[root/step:plan].steps[0]`. */
+/** The name of a place, as `history` takes it: `session.topic`, `sequencer[root/step:plan].steps[0]`. */
 export function placeName({ name, of }: Pick<Scope, 'name' | 'of'>, path: string): string {
   const scope = of ? `${name}[${of}]` : name;
   return path.startsWith('[') || path === '' ? `${scope}${path}` : `${scope}.${path}`;
@@ -74,7 +74,7 @@ export const watchedOf = ({ name, of }: Scope, path: string): Watched => ({ scop
 
 const MOST_FOUND = 200;
 
-/** The places whose name or text holds what is looked for, the first ones of each scope. */
+/** The first places of a scope whose name or text contains a text. */
 export function findIn(value: unknown, text: string): Set<string> {
   const wanted = text.trim().toLowerCase();
   const found = new Set<string>();

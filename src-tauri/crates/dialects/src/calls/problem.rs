@@ -1,10 +1,10 @@
-//! What is wrong with a solution or a Call, by name: fed back to the next request, or the error of the agent.
+//! The errors of solutions and Calls, which the next request to the model gets, or which fail the agent.
 
 use serde_json::{Value, json};
 
 use engine::error::FlowError;
 
-/// What is wrong.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Solution,
@@ -45,7 +45,7 @@ impl Kind {
     }
 }
 
-/// Returns the error.
+/// Creates an error.
 pub(super) fn problem(kind: Kind, message: impl Into<String>) -> FlowError {
     let (name, code) = kind.names();
     FlowError {
@@ -61,9 +61,9 @@ pub(super) fn is_of(kind: Kind, error: &FlowError) -> bool {
     error.name == name && error.code.as_deref() == Some(code)
 }
 
-/// Returns the message that tells the next request of a failure. It has the failed Call's instance, so that the Calls
-/// of other instances do not see it. Of the error only its name and message pass: a stack or a cause may hold what was
-/// scoped to the failed Call alone.
+/// Returns the message that reports a failure in the next request to the model. It has the failed Call's instance, so
+/// that the Calls of other instances do not see it. It has only the error's name and message, because a stack or a
+/// cause may contain data that was scoped to the failed Call.
 pub(super) fn feedback(call: Option<&Value>, instance: Option<&str>, error: &FlowError) -> Value {
     let mut data = json!({ "error": { "name": error.name, "message": error.message } });
     let mut message = json!({ "type": "data", "kind": "error" });

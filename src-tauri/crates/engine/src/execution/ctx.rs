@@ -1,4 +1,4 @@
-//! What an author's function can reach: `ctx`, for any language.
+//! `ctx`, which an author's function can use, for any language.
 //!
 //! A context belongs to one execution of one block. Reads are immediate. Writes take the mutex of their state.
 //! Emitted items and log lines never wait for the disk. Every effect is recorded with the block it belongs to.
@@ -67,7 +67,8 @@ impl Context {
         }
     }
 
-    /// Notes that a callback read something that others may change: a resume then takes its result from the log.
+    /// Notes that a callback read something that other blocks may change, so that a resume takes its result from the
+    /// log.
     fn note_shared_read(&self) {
         if let Some(call) = &self.call {
             call.note_shared_read();
@@ -120,7 +121,7 @@ impl Context {
         seq
     }
 
-    /// In a replay: shows the items that were there when the recorded execution began.
+    /// In a replay: shows the items that existed when the recorded execution began.
     pub(crate) fn show_earlier_items(&self) {
         match &self.call {
             Some(call) => self.run.show_items_before_call(&self.frame, &call.name),
@@ -132,7 +133,7 @@ impl Context {
     fn add_to_call(&self, seq: Seq) {
         if let Some(call) = &self.call {
             let mut events = call.events.borrow_mut();
-            // A text may have joined the event before.
+            // A piece of text may have been joined with the previous event.
             if events.last() != Some(&seq) {
                 events.push(seq);
             }

@@ -1,4 +1,4 @@
-//! How many earlier items of a session its item views show, as a flow declares it (SEMANTICS §7.8).
+//! How many earlier items the views of a session show, as declared by a flow (SEMANTICS §7.8).
 
 use serde::{Deserialize, Serialize};
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Retention {
-    /// The maximal number of items, not counting transient ones. The newest request is always shown.
+    /// The maximum number of items without transient ones. The newest request is always shown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_items: Option<usize>,
     /// Only requests that ended at most this many milliseconds ago.

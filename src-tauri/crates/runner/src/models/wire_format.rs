@@ -1,6 +1,6 @@
-//! Our words in a provider's and back: messages, tools, options, what was answered.
+//! Translates messages, tools, options and replies between our form and that of the provider library.
 //!
-//! Pure translation; nothing is sent from here.
+//! Pure: nothing is sent from here.
 
 use std::collections::HashMap;
 
@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use super::failure::Failure;
 use super::provider::{Kind, kind};
 
-/// Assistants' messages as providers gave them, by their tool calls.
+/// The assistant's messages as the provider sent them, by their tool calls.
 pub(crate) type ProviderMessages = HashMap<String, ChatMessage>;
 
 /// The conversation and the tools of a call.
@@ -33,15 +33,15 @@ pub(crate) fn request(call: ModelCall, said: &ProviderMessages) -> Result<ChatRe
     Ok(if tools.is_empty() { request } else { request.with_tools(tools) })
 }
 
-/// The options of a call. Those of the author's that have a common name get it; the rest goes to
-/// the provider as it is.
+/// Returns the options of a call. Known options of the author are translated; the rest is passed to the provider
+/// unchanged.
 pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
     let mut options = ChatOptions { max_tokens: call.max_tokens, ..ChatOptions::default() };
     let mut rest = Map::new();
     let mut given = vec![];
     for (name, value) in call.provider_options.iter().filter_map(Value::as_object).flatten() {
         match (kind(name), value) {
-            // Options may be grouped by provider; those of others are not for this one.
+            // Options may be grouped by provider. Ignore those of other providers.
             (Some(owner), Value::Object(own)) if owner == provider => given.extend(own),
             (Some(_), Value::Object(_)) => {}
             _ => given.push((name, value)),
@@ -60,7 +60,7 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
             }
             "reasoningeffort" => options.reasoning_effort = text.and_then(ReasoningEffort::from_keyword),
             "reasoningmaxtokens" => budget = value.as_u64().and_then(|most| u32::try_from(most).ok()),
-            // The name that the protocols with this option have for it.
+            // The protocols that have this option use this name.
             "paralleltoolcalls" => drop(rest.insert("parallel_tool_calls".to_owned(), value.clone())),
             "verbosity" => options.verbosity = text.and_then(Verbosity::from_keyword),
             "toolchoice" => {
@@ -71,20 +71,20 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
                     _ => value["toolName"].as_str().map(ToolChoice::tool),
                 }
             }
-            // Headers are the client's: a secret in an option would be recorded with the call.
+            // Ignore headers, because a secret in an option would be recorded with the call.
             "headers" => {}
             _ => drop(rest.insert(name.clone(), value.clone())),
         }
     }
     match provider {
-        // These count thoughts in tokens; where both were given, that is more exact.
+        // These providers limit reasoning in tokens, which is more exact if both options are given.
         Kind::Anthropic | Kind::Gemini => {
             options.reasoning_effort = budget.map(ReasoningEffort::Budget).or(options.reasoning_effort);
             let parallel = rest.shift_remove("parallel_tool_calls");
             let choice = match &options.tool_choice {
                 Some(ToolChoice::Required) => Some("any"),
                 Some(ToolChoice::Auto) | None => Some("auto"),
-                // One tool, or none: there is nothing to call side by side.
+                // At most one tool can be called, so there are no parallel calls.
                 Some(_) => None,
             };
             if let Some(choice) = choice.filter(|_| provider == Kind::Anthropic && parallel == Some(false.into())) {
@@ -99,7 +99,7 @@ pub(crate) fn options(provider: Kind, call: &ModelCall) -> ChatOptions {
 
 fn spoken(message: &Message, said: &ProviderMessages) -> Result<ChatMessage, Failure> {
     let parts: Vec<&Value> = match &message.content {
-        // What another provider ran itself, this one has not asked for.
+        // Leave out tools that another provider ran itself, because this provider did not call them.
         Value::Array(parts) if parts.iter().all(|part| part["type"].is_string()) => {
             parts.iter().filter(|part| part["providerExecuted"] != true).collect()
         }
@@ -146,12 +146,12 @@ fn content_part(part: &Value) -> Result<ContentPart, Failure> {
     })
 }
 
-/// A value as a model reads it.
+/// The text of a value for a model.
 fn as_text(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// What an assistant's message is found again by.
+/// The key of an assistant's message in [`ProviderMessages`].
 pub(crate) fn key_of<'a>(calls: impl Iterator<Item = (&'a str, &'a str, &'a Value)>) -> String {
     calls.map(|(id, name, args)| format!("{id} {name} {args}\n")).collect()
 }
@@ -161,7 +161,7 @@ pub(crate) fn text(texts: Vec<&str>) -> Option<String> {
     Some(texts.concat()).filter(|text| !text.is_empty())
 }
 
-/// A tool call; no arguments are no fields.
+/// Converts a tool call. Missing arguments become an empty object.
 pub(crate) fn tool_call(call: &genai::chat::ToolCall) -> ToolCall {
     let args = match &call.fn_arguments {
         Value::String(text) if text.trim().is_empty() => json!({}),
@@ -182,7 +182,7 @@ pub(crate) fn finish(reason: &StopReason) -> String {
     }
 }
 
-/// What the call cost, as far as the provider tells.
+/// The tokens of the call, as far as the provider reports them.
 pub(crate) fn usage(usage: &Usage) -> Option<Value> {
     let prompt = usage.prompt_tokens_details.as_ref();
     let counts = [
@@ -197,7 +197,7 @@ pub(crate) fn usage(usage: &Usage) -> Option<Value> {
     (!known.is_empty()).then_some(Value::Object(known))
 }
 
-/// The pages an answer rests on, where a provider cites them beside its text.
+/// The sources of an answer, if the provider cites them separately from the text.
 pub(crate) fn sources(raw: &Value) -> Vec<Value> {
     let cited = raw.pointer("/choices/0/message/annotations").and_then(Value::as_array).into_iter().flatten();
     let cited = cited.filter_map(|annotation| {

@@ -1,4 +1,4 @@
-//! Requests whose job is gone while the process that ran it lives on: nothing is left standing (ARCHITECTURE §7.4).
+//! Requests whose job has ended although its process still runs: they do not stay in progress (ARCHITECTURE §7.4).
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use super::{Mock, OpenOptions, Resolution, RunOptions, Workspace};
 use crate::run::not_accepted::NotAccepted;
 use crate::run::{PriorEvents, Running};
 
-/// Steps that each keep much, one request at a time for each user.
+/// Steps that each store much data. Each user runs one request at a time.
 const FLOW: &str = r#"import { defineFlow, handler, sequencer } from "@flow-state-dev/core";
 import { z } from "zod";
 const noise = () => { let x = Math.floor(Math.random() * 2 ** 31); return Array.from({ length: 6000 }, () => (x = (x * 1103515245 + 12345) % 2 ** 31).toString(36)).join(""); };
@@ -60,7 +60,7 @@ fn stopped(workspace: &Workspace, request: &str) {
 }
 
 #[test]
-fn a_full_disk_leaves_nothing_standing() {
+fn a_full_disk_leaves_no_request_in_progress() {
     let (dir, workspace) = place();
     stopped(&workspace, "r");
     workspace.store.limit_pages(None);
@@ -78,10 +78,10 @@ fn a_full_disk_leaves_nothing_standing() {
     assert!(workspace.store.check().unwrap().problems.is_empty());
 }
 
-/// The log was read for a resume, and only then was there room for the end that the disk had refused: the resume was
-/// refused too, with "was just taken up by another process".
+/// The end that a full disk had refused may be written between the reading of the log and the resume. The resume must
+/// not be refused with "was just taken up by another process".
 #[test]
-fn an_end_written_after_the_log_was_read_stops_no_resume() {
+fn an_end_written_after_the_log_was_read_does_not_stop_a_resume() {
     let (_dir, workspace) = place();
     stopped(&workspace, "r");
     let next = workspace.resuming("r", &Mock::Inherit, Some(Resolution::default())).unwrap();
@@ -97,24 +97,24 @@ fn an_end_written_after_the_log_was_read_stops_no_resume() {
     assert!(!workspace.end_was_written_after("r", &seen).unwrap());
 }
 
-/// An answer is given to the job that goes on with a request, if there is one.
+/// An answer is passed to the job that runs the request, if there is one.
 #[test]
-fn a_resume_tells_whether_another_job_goes_on_with_the_request() {
+fn a_resume_reports_whether_another_job_runs_the_request() {
     let (dir, workspace) = place();
     stopped(&workspace, "r");
     workspace.store.limit_pages(None);
     wait_for_its_end(&workspace, "r");
     let next = workspace.resuming("r", &Mock::Inherit, Some(Resolution::default())).unwrap();
-    // Another one takes it up after its log was read.
+    // Another job resumes it after its log was read.
     open(&dir).resume("r", &Mock::Inherit, Resolution::default()).unwrap().wait().unwrap();
     assert!(matches!(workspace.start(next).map(drop), Err(NotAccepted::TakenUp(_))));
-    // It has ended, and nobody goes on with it.
+    // It has ended, and no job runs it.
     let again = workspace.resume_unless_taken_up("r", &Mock::Inherit, Resolution::default());
     assert!(matches!(again.map(drop), Err(NotAccepted::Other(_))));
 }
 
 #[test]
-fn how_a_request_came_to_stand_is_written_when_there_is_room_again() {
+fn the_end_of_a_request_is_written_when_the_disk_has_space_again() {
     let (_dir, workspace) = place();
     stopped(&workspace, "r");
     workspace.store.limit_pages(None);
@@ -122,7 +122,7 @@ fn how_a_request_came_to_stand_is_written_when_there_is_room_again() {
     assert!(workspace.store.check().unwrap().problems.is_empty());
 }
 
-/// Waits until the log itself says how the request ended.
+/// Waits until the log has the end of the request.
 fn wait_for_its_end(workspace: &Workspace, request: &str) {
     let began = Instant::now();
     while workspace.store.request(request).unwrap().unwrap().status == RequestStatus::InProgress {
@@ -131,7 +131,7 @@ fn wait_for_its_end(workspace: &Workspace, request: &str) {
     }
 }
 
-/// The first event of a request that runs beside others.
+/// The first event of a request that runs concurrently with others.
 fn begun(asked: &engine::request::StartRequest, flow: &engine::flow::Flow) -> Event {
     let kind = EventKind::RequestStarted {
         flow: flow.kind.to_string(),
@@ -183,10 +183,9 @@ fn a_panic_in_a_job_ends_its_lock() {
     assert_eq!(workspace.abort("r").unwrap(), RequestStatus::Aborted);
 }
 
-/// Between the moment when a request keeps its code and the one when its first event names it, another process
-/// compacts the database.
+/// Another process compacts the database after a request has stored its code and before its first event refers to it.
 #[test]
-fn a_compact_takes_no_code_from_a_request_that_is_about_to_begin() {
+fn a_compact_does_not_delete_the_code_of_a_request_that_is_about_to_begin() {
     let (dir, workspace) = place();
     assert_eq!(fill(&workspace, "first").wait().unwrap().status, RequestStatus::Completed);
     let (row, events) = workspace.log_of("first").unwrap();
@@ -200,7 +199,7 @@ fn a_compact_takes_no_code_from_a_request_that_is_about_to_begin() {
         assert!(store.has_code(&flow.code_hash).unwrap());
         other.store.compact().unwrap();
         assert!(!store.has_code(&flow.code_hash).unwrap());
-        // As a fork begins: it is taken up like one that was interrupted.
+        // As at the start of a fork, which is resumed like an interrupted request.
         let left = EventKind::RequestStatus { status: RequestStatus::Interrupted };
         let left = Event { seq: 2, at: 1, path: None, attempt: 0, kind: left };
         Ok(vec![begun(asked, flow), left])

@@ -1,8 +1,8 @@
-//! Node's built-in modules: those that flows have, which are part of the SDK (`sdk/src/node`), and what takes the place
-//! of the others.
+//! Node's built-in modules: those that flows have, which are part of the SDK (`sdk/src/node`), and the replacements of
+//! the others.
 //!
-//! A file of the author's that imports one of the others is refused, unless it only reads the files beside it. In a
-//! package such an import may stand in code that the flow never reaches, so it gets a module that fails when used.
+//! An author's file that imports one of the others is refused, unless it only reads files beside it. In a package such
+//! an import may be in code that the flow never reaches, so it gets a module that fails when it is used.
 
 use crate::bundle::embedded;
 use crate::bundle::imported_names::{DEFAULT, WHOLE, taken};
@@ -10,7 +10,7 @@ use crate::bundle::imported_names::{DEFAULT, WHOLE, taken};
 /// The prefix of the ids of modules that stand for a built-in that flows do not have.
 const ABSENT: &str = "flowglass-absent:";
 
-/// Those that flows have; each is a module of the SDK.
+/// The built-ins that flows have; each is a module of the SDK.
 pub(crate) const PRESENT: [&str; 17] = [
     "assert",
     "assert/strict",
@@ -31,7 +31,7 @@ pub(crate) const PRESENT: [&str; 17] = [
     "util/types",
 ];
 
-/// The others that may be imported without `node:`, and what a flow uses in their place.
+/// The others that may be imported without `node:`, and what a flow uses instead.
 const OTHERS: &[(&str, &str)] = &[
     ("fs", FILES),
     ("fs/promises", FILES),
@@ -70,7 +70,7 @@ const OTHERS: &[(&str, &str)] = &[
     ("vm", NONE),
     ("wasi", NONE),
 ];
-/// Those that must be imported with `node:`.
+/// The others that must be imported with `node:`.
 const PREFIXED: &[(&str, &str)] = &[
     ("sqlite", FILES),
     ("test", "tests are files of their own, *.test.ts, which are no flows"),
@@ -87,7 +87,7 @@ const ASK: &str = "ask a person with ctx.suspend";
 const RECORDED: &str = "everything a flow does is recorded: look at its events";
 const NONE: &str = "a flow has nothing in its place";
 
-/// What an import of a built-in comes to.
+/// The result of an import of a built-in.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum BuiltIn {
     /// The module of the SDK, without its ending.
@@ -98,7 +98,7 @@ pub(crate) enum BuiltIn {
     Unknown,
 }
 
-/// Returns what a specifier comes to, with or without `node:`; `None` if it names no built-in.
+/// Finds a built-in by its specifier, with or without `node:`; `None` if it is not a built-in.
 pub(crate) fn find(specifier: &str) -> Option<BuiltIn> {
     let (name, is_prefixed) = match specifier.strip_prefix("node:") {
         Some(name) => (name, true),
@@ -114,21 +114,21 @@ pub(crate) fn find(specifier: &str) -> Option<BuiltIn> {
     found.or_else(|| absent(PREFIXED).map(BuiltIn::Absent)).or(Some(BuiltIn::Unknown))
 }
 
-/// Returns the message that refuses one.
+/// Returns the message that refuses a built-in.
 pub(crate) fn refusal(specifier: &str, instead: &str) -> String {
     format!("\"{specifier}\" is a Node.js built-in that a flow does not have: {instead}")
 }
 
-/// The module of the SDK that stands for files: it reads the texts that are a part of the bundle.
+/// The SDK's replacement for `fs`: it reads the texts that are part of the bundle.
 const FILES_OF_BUNDLE: &str = "files";
 
-/// What of `node:fs` and of its promises reads, and does so at once.
+/// The synchronous readers of `node:fs`, and `promises`.
 const READERS: [&str; 8] =
     ["existsSync", "readFileSync", "readdirSync", "statSync", "lstatSync", "accessSync", "realpathSync", "promises"];
 const PROMISED_READERS: [&str; 6] = ["readFile", "readdir", "stat", "lstat", "access", "realpath"];
 
-/// Returns whether a module of the author's that imports files may have those of the bundle: it says where it lies, to
-/// read what is beside it, or takes by their names only what reads.
+/// Returns whether an author's module that imports `fs` may get the bundle's texts: it uses its own location, to read
+/// files beside it, or it imports only readers by name.
 pub(crate) fn may_read_texts(specifier: &str, text: &str) -> bool {
     let readers: &[&str] = match specifier.trim_start_matches("node:") {
         "fs" => &READERS,
@@ -141,7 +141,7 @@ pub(crate) fn may_read_texts(specifier: &str, text: &str) -> bool {
         && taken.iter().all(|name| readers.contains(name) || says_where && [DEFAULT, WHOLE].contains(name))
 }
 
-/// Returns the id of the module that stands for an absent one where its import is let through.
+/// Returns the id of the replacement of an absent module whose import is allowed.
 pub(crate) fn stand_in_id(specifier: &str) -> String {
     match specifier.trim_start_matches("node:") {
         "fs" | "fs/promises" => lenient_id(&embedded::node_link(FILES_OF_BUNDLE)),
@@ -149,17 +149,17 @@ pub(crate) fn stand_in_id(specifier: &str) -> String {
     }
 }
 
-/// Returns the text of a module that stands for an absent one: whatever is taken from it fails when it is used.
+/// Returns the text of the replacement of an absent module: everything in it fails when it is used.
 pub(crate) fn absent_text(id: &str) -> Option<String> {
     let specifier = id.strip_prefix(ABSENT)?;
     let Some(BuiltIn::Absent(instead)) = find(specifier) else { return Some("module.exports = {};\n".to_owned()) };
     let said = serde_json::to_string(&refusal(specifier, instead)).unwrap_or_default();
-    // What a bundle makes of CommonJS copies own properties; what it inherits is asked for when it is used.
+    // A bundle copies own properties of CommonJS modules, but reads inherited ones when they are used.
     let name = serde_json::to_string(specifier.trim_start_matches("node:")).unwrap_or_default();
     Some(format!("{}module.exports = Object.create(absent({name}));\n", absent_value(&said)))
 }
 
-/// The text of a function that makes values which fail when they are called; `said` is why, as JSON.
+/// The text of a function that makes values which fail when they are called; `said` is the reason, as JSON.
 fn absent_value(said: &str) -> String {
     format!(
         "const absent = (name) => {{
@@ -173,20 +173,20 @@ fn absent_value(said: &str) -> String {
     )
 }
 
-/// The prefix of the ids of modules that give a package the framework's core, and a module beside the flow file what is
-/// for hosts, whatever is imported of it.
+/// The prefix of the ids of modules that accept imports of any name: the framework's core for packages, and its parts
+/// for hosts for modules beside the flow file.
 const LENIENT: &str = "flowglass-lenient:";
 
-/// Returns the id of a module that has all of a link module, and for any other name a value that fails when it is used.
+/// Returns the id of a module with everything in a link module, and with a failing value for any other name.
 pub(crate) fn lenient_id(link: &str) -> String {
     format!("{LENIENT}{link}")
 }
 
-/// The prefix of the ids of modules that the settings of a host import. What they set up for a server, which flows do
-/// not have, stands for nothing there, and anything may be done with it.
+/// The prefix of the ids of modules that the settings of a host import. Their parts for a server, which flows do not
+/// have, are replaced by a value that accepts every operation and does nothing.
 const HOST: &str = "flowglass-host:";
 
-/// What stands for that.
+/// The code of this value.
 const NOTHING: &str = "const unnamed = ['then', '__esModule'];
 const nothing = new Proxy(function () {}, {
   get: (own, key) => key === Symbol.toPrimitive ? () => ''
@@ -194,8 +194,8 @@ const nothing = new Proxy(function () {}, {
   apply: () => nothing, construct: () => nothing, set: () => true,
 });\n";
 
-/// Returns the id of such a module: one that has all of a link module and nothing for any other name, or, for an empty
-/// link, nothing for every name.
+/// Returns the id of such a module. It has everything in a link module, and the value above for any other name; for an
+/// empty link, it has only that value.
 pub(crate) fn host_id(link: &str) -> String {
     format!("{HOST}{link}")
 }
@@ -211,7 +211,7 @@ fn host_text(link: &str) -> String {
     format!("const known = require({link});\n{NOTHING}module.exports = Object.create({known});\n")
 }
 
-/// Returns the text of such a module.
+/// Returns the text of a lenient module.
 pub(crate) fn lenient_text(id: &str) -> Option<String> {
     if let Some(link) = id.strip_prefix(HOST) {
         return Some(host_text(link));
@@ -233,13 +233,13 @@ pub(crate) fn lenient_text(id: &str) -> Option<String> {
     Some(format!("const known = require({link});\n{}module.exports = Object.create({known});\n", absent_value(&said)))
 }
 
-/// Returns whether an importer is such a module.
+/// Returns whether an importer is a lenient module.
 pub(crate) fn is_lenient(importer: &str) -> bool {
     importer.starts_with(LENIENT) || importer.starts_with(HOST)
 }
 
-/// Whether a source uses a global that a built-in of the SDK brings along; answers with those built-ins. A flow that
-/// uses none of them does not load them. A word in a comment counts as well, and costs only time.
+/// Returns the SDK's built-ins whose globals a source uses, so that other flows do not load them. A word in a comment
+/// counts as well, and only costs time.
 pub(crate) fn globals_used(text: &str) -> Vec<&'static str> {
     let mut used = Vec::new();
     for (word, module) in [("Buffer", "buffer"), ("atob", "buffer"), ("btoa", "buffer"), ("process", "process")] {
@@ -259,8 +259,8 @@ pub(crate) fn globals_used(text: &str) -> Vec<&'static str> {
     used
 }
 
-/// Whether a text may ask the global object for a word by a name that it computes: `globalThis["process"]`,
-/// `(globalThis as any)[name]`.
+/// Whether a text may read a word from the global object by a computed name: `globalThis["process"]`, `(globalThis as
+/// any)[name]`.
 fn may_ask_global(text: &str, word: &str) -> bool {
     let is_whole =
         |(at, _): (usize, &str)| !text[..at].ends_with(is_of_name) && !text[at + word.len()..].starts_with(is_of_name);
@@ -271,7 +271,7 @@ fn is_of_name(c: char) -> bool {
     c.is_alphanumeric() || c == '_' || c == '$'
 }
 
-/// Whether a word stands in a text as a name that something is done with.
+/// Whether a text uses a word as a name.
 fn uses(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| {
         let (before, after) = (&text[..at], &text[at + word.len()..]);
@@ -288,7 +288,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_reads_may_be_taken_of_files() {
+    fn modules_that_only_read_files_get_the_texts_of_the_bundle() {
         for (specifier, text, expected) in [
             ("node:fs", "import { readFileSync, existsSync as is } from 'node:fs';", true),
             ("fs", "import {\n  readdirSync,\n} from \"fs\";", true),
@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn both_spellings_mean_the_same() {
+    fn built_ins_are_found_with_and_without_node_prefix() {
         assert_eq!(find("node:crypto"), Some(BuiltIn::Present("crypto")));
         assert_eq!(find("path/posix"), Some(BuiltIn::Present("path/posix")));
         assert_eq!(find("fs/promises"), Some(BuiltIn::Absent(FILES)));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn globals_count_where_something_is_done_with_them() {
+    fn globals_count_if_they_are_used() {
         for (text, module) in [
             ("Buffer.from('a')", "buffer"),
             ("if (typeof process === 'object') {}", "process"),

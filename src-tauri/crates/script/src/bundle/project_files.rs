@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::bundle::error::{LoadError, LoadErrorKind};
 use crate::bundle::shown;
 
-/// The largest source or settings file, in bytes.
+/// The maximum size of a source or settings file, in bytes.
 const MAX_BYTES: u64 = 16 << 20;
 
 /// Reads an ordinary file. Nothing else is opened, because a device or a pipe may never end.
@@ -70,7 +70,7 @@ fn parse(workspace: &Path, file: &Path, prepare: fn(String) -> String) -> Result
         Ok(value) => Ok((value, text)),
         Err(error) => {
             let (line, column) = (error.line() as u32, error.column().max(1) as u32);
-            // The parser's own words end with the place.
+            // The parser's message ends with the place.
             let reason = error.to_string();
             let reason = reason.rsplit_once(" at line ").map_or(reason.as_str(), |(reason, _)| reason);
             Err(wrong(Some(line), Some(column), format!("{name} is not JSON: {reason}")))
@@ -78,16 +78,16 @@ fn parse(workspace: &Path, file: &Path, prepare: fn(String) -> String) -> Result
     }
 }
 
-/// What a workspace's `tsconfig.json` says about imports.
+/// The settings of imports in a workspace's `tsconfig.json`.
 #[derive(Debug, Default)]
 pub(crate) struct TsSettings {
-    /// The file, where there is one.
+    /// The file, if there is one.
     pub(crate) file: Option<PathBuf>,
     /// That file and the files it extends.
     pub(crate) read: Vec<PathBuf>,
-    /// What they extend and is not read, because it leads out of the workspace or is not installed.
+    /// Files that they extend but that are not read, because they are outside the workspace or not installed.
     pub(crate) unread: Vec<PathBuf>,
-    /// Files that do not exist, and would be read instead of one of the others or in addition if they did.
+    /// Files that do not exist, but would be read if they did.
     pub(crate) absent: Vec<PathBuf>,
     /// `experimentalDecorators`.
     decorators: Option<bool>,
@@ -107,14 +107,14 @@ impl TsSettings {
                 continue;
             }
             settings.add(workspace, &file)?;
-            // The bundler would read all of it. Without the file, `mapped` gives what is known of its paths.
+            // The bundler would also read the unread files. Without the file, `mapped` returns the known paths.
             settings.file = Some(file).filter(|_| settings.unread.is_empty());
             break;
         }
         Ok(settings)
     }
 
-    /// Whether the bundler lowers decorators of TypeScript: those of the form before the standard.
+    /// Whether the bundler lowers TypeScript's decorators from before the standard.
     pub(crate) fn lowers_decorators(&self) -> bool {
         self.decorators == Some(true)
     }
@@ -130,13 +130,13 @@ impl TsSettings {
         self.paths.iter().any(|(pattern, targets)| matches(pattern, specifier) && targets.iter().any(is_outside))
     }
 
-    /// Returns the files that `paths` map an import to, where the bundler does not know them.
+    /// Returns the files that `paths` map an import to, if the bundler does not know them.
     pub(crate) fn mapped(&self, specifier: &str) -> Vec<PathBuf> {
         if self.file.is_some() {
             return Vec::new();
         }
         let fitting = self.paths.iter().filter(|(pattern, _)| matches(pattern, specifier));
-        // The longest pattern is meant.
+        // The longest pattern wins.
         let best = fitting.max_by_key(|(pattern, _)| pattern.split('*').next().map_or(0, str::len));
         let Some((pattern, targets)) = best else { return Vec::new() };
         let (head, tail) = pattern.split_once('*').unwrap_or((pattern, ""));
@@ -173,7 +173,7 @@ impl TsSettings {
         }
         for named in value["references"].as_array().into_iter().flatten().filter_map(|one| one["path"].as_str()) {
             let target = normal(&folder.join(named));
-            // What is referred to is another project, which its own files belong to.
+            // A reference is another project with its own files.
             if !target.starts_with(workspace) {
                 self.unread.push(target);
                 continue;
@@ -181,7 +181,7 @@ impl TsSettings {
             let target = if target.is_dir() { target.join("tsconfig.json") } else { target };
             match std::fs::symlink_metadata(&target) {
                 Ok(_) => self.add(workspace, &target)?,
-                // The bundler would fail without it.
+                // The bundler would fail if it is missing.
                 Err(_) => {
                     self.absent.push(target.clone());
                     self.unread.push(target);
@@ -325,7 +325,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn comments_and_last_commas_are_no_json() {
+    fn comments_and_trailing_commas_are_removed() {
         let text = "{\n // one\n \"a\": [1, 2, /* ü */], \"b//\": \"x, }\",\n}";
         let plain = without_comments(text.to_owned());
         assert_eq!(plain.lines().count(), text.lines().count());
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_of_paths() {
+    fn patterns_of_paths_match_imports() {
         assert!(matches("@/*", "@/a/b") && matches("a", "a") && matches("*", "x"));
         assert!(!matches("@/*", "a") && !matches("ab*bc", "abc"));
     }

@@ -1,4 +1,4 @@
-//! Whose scopes a request writes: its user, its project and its session.
+//! The owners of the scopes that a request writes: its user, its project and its session.
 
 use crate::sql::{Connection, OptionalExtension, Row};
 use engine::scope::{ScopeKey, ScopeKind};
@@ -8,13 +8,13 @@ use crate::row::error::Error;
 /// A session, a user or a project of a request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owner {
-    /// By which its resources are found.
+    /// The key of its resources.
     pub key: ScopeKey,
-    /// Where its state is, which the flow may keep apart from other flows.
+    /// The key of its state, which the flow may isolate from other flows.
     pub state: ScopeKey,
 }
 
-/// A request's own number, and its user, its project and its session.
+/// Returns the number of a request, and its user, its project and its session.
 pub(crate) fn of_request(connection: &Connection, id: &str) -> Result<Option<(i64, Vec<Owner>)>, Error> {
     let row: Option<(i64, String, String, String, Option<String>, bool)> = connection
         .prepare_cached(
@@ -42,8 +42,8 @@ pub(crate) fn of_request(connection: &Connection, id: &str) -> Result<Option<(i6
     Ok(Some((n, owners)))
 }
 
-/// The scopes whose state a request's flow keeps apart from that of others. Only its first event has them; where that
-/// cannot be read, there are none.
+/// The scopes whose state a request's flow isolates from other flows. They are in its first event; if that cannot be
+/// read, there are none.
 fn kept_apart(connection: &Connection, request: i64) -> Result<KeptApart, Error> {
     let sql = "SELECT json_extract(json, '$.isolated'), 
                coalesce(CAST(json_extract(json, '$.userByOrg') AS TEXT) IN ('1', 'true'), FALSE) FROM
@@ -57,10 +57,10 @@ fn kept_apart(connection: &Connection, request: i64) -> Result<KeptApart, Error>
     Ok(KeptApart { kinds, user_by_org })
 }
 
-/// What a request's flow keeps apart.
+/// The isolation of a request's flow.
 struct KeptApart {
     /// The scopes whose state is the flow's own.
     kinds: Vec<ScopeKind>,
-    /// Whether the user's state and resources are those of the organization.
+    /// Whether the user's state and resources are separate for each organisation.
     user_by_org: bool,
 }

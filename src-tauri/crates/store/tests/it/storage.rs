@@ -1,4 +1,4 @@
-//! Storage grows with what changed: measured, with the budget beside each measure.
+//! Storage grows only with changes. Each test measures a size and compares it with a budget.
 
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Outcome, Recorded};
@@ -12,7 +12,7 @@ use store::Stats;
 
 use crate::support::*;
 
-/// What an event costs besides unique payload bytes.
+/// The bytes per event besides unique payload bytes.
 fn overhead(stats: &Stats, empty: u64) -> u64 {
     (stats.bytes - empty).saturating_sub(stats.unique_payload_bytes) / stats.events
 }
@@ -68,9 +68,9 @@ fn a_value_that_repeats_is_stored_once() {
     assert!(stats.bytes - empty < 350_000, "{stats:?}");
 }
 
-/// A chat logged at every call: quadratic if stored as it is, linear by parts.
+/// A chat logged at every call: quadratic if each call were stored whole, linear if parts are stored.
 #[test]
-fn a_history_that_grows_costs_what_was_added() {
+fn a_growing_history_costs_only_its_additions() {
     let bed = bed();
     let empty = bed.stats().unwrap().bytes;
     let mut chance = Chance(4);
@@ -102,7 +102,7 @@ fn a_history_that_grows_costs_what_was_added() {
     assert!(overhead(&stats, empty) < 600, "{stats:?}");
 }
 
-/// No write costs what the state weighs: a counter beside a large value, and in a wide state.
+/// The cost of a write does not depend on the size of the state: a counter beside a large value, or among many fields.
 #[test]
 fn a_small_change_of_a_large_state_stays_small() {
     for (name, state) in [
@@ -134,7 +134,7 @@ fn a_small_change_of_a_large_state_stays_small() {
 }
 
 #[test]
-fn a_list_that_grows_by_pushes_costs_what_was_pushed() {
+fn a_list_that_grows_by_pushes_costs_only_the_pushed_values() {
     let bed = bed();
     let scope = session_scope();
     let empty = bed.stats().unwrap().bytes;
@@ -148,10 +148,9 @@ fn a_list_that_grows_by_pushes_costs_what_was_pushed() {
     assert!(overhead(&stats, empty) < 400, "{stats:?}");
 }
 
-/// The log beside the file is folded while steps go on, and begins anew; where somebody still reads what is
-/// old, it waits for them.
+/// The write-ahead log is checkpointed while steps go on, and then restarts. A reader of old pages delays this.
 #[test]
-fn the_log_beside_the_file_stays_short() {
+fn the_write_ahead_log_stays_short() {
     let bed = bed();
     let log = bed.folder.path().join("log.db-wal");
     let pages = || std::fs::metadata(&log).unwrap().len() / 4_096;
@@ -161,7 +160,7 @@ fn the_log_beside_the_file_stays_short() {
             request.commit(note(format!("step {n}"))).unwrap();
         }
     };
-    // Each writes three pages and more. On a busy machine the folding comes later.
+    // Each write has three pages or more. On a busy machine the checkpoint comes later.
     write(8_000);
     assert!(pages() < 18_000, "{} pages", pages());
     let reader = Connection::open(bed.folder.path().join("log.db")).unwrap();
@@ -171,9 +170,9 @@ fn the_log_beside_the_file_stays_short() {
     let seen = count(&reader);
     write(8_000);
     assert!(pages() > 16_000, "{} pages", pages());
-    assert_eq!(count(&reader), seen, "a reader sees one moment");
+    assert_eq!(count(&reader), seen, "a reader sees one snapshot");
     reader.execute_batch("COMMIT").unwrap();
-    // Nobody reads what is old any more: what the burst made longer is given back.
+    // Old pages are no longer read, so the log is truncated.
     let begin = std::time::Instant::now();
     while pages() > 16_384 {
         assert!(begin.elapsed().as_secs() < 30, "{} pages", pages());
@@ -182,9 +181,9 @@ fn the_log_beside_the_file_stays_short() {
     assert!(count(&reader) >= seen + 8_000);
 }
 
-/// Nobody's log is whole while others write to it without a pause; then all of them wait for once.
+/// While two processes write without a pause, no checkpoint completes until all writers wait for one.
 #[test]
-fn the_log_of_two_who_never_pause_stays_short() {
+fn the_write_ahead_log_of_two_constant_writers_stays_short() {
     let bed = bed();
     let log = bed.folder.path().join("log.db-wal");
     let longest = std::thread::scope(|scope| {

@@ -1,9 +1,9 @@
-// One line of text as the expressions that it lists: `sum, line.sku`. Pure.
+// Splits a line such as `sum, line.sku` into its expressions. Pure.
 
 const OPEN = '([{';
 const CLOSED = ')]}';
 
-/** Splits at the commas outside of brackets and quotes. A text that does not balance is one expression. */
+/** Splits at commas outside brackets and quotes. A text with unbalanced brackets is one expression. */
 export function expressionsOf(text: string): string[] {
   const parts: string[] = [];
   let part = '';
@@ -32,7 +32,7 @@ export function expressionsOf(text: string): string[] {
   }
   if (quote !== null || open.length > 0) return whole(text);
   const found = [...parts, part].map((one) => one.trim());
-  // An empty part is a mistake that the other side explains.
+  // Pass a text with an empty part on unchanged, because the host explains the mistake.
   return found.some((one) => one === '') ? whole(text) : found;
 }
 

@@ -1,4 +1,4 @@
-//! How a request is parked, so that it can be resumed: it waits for an answer, or its code does not fit the log.
+//! Parks a request so that it can be resumed, because it waits for an answer or its code does not match the log.
 
 use crate::execution::request::Ended;
 use crate::execution::run::Run;
@@ -7,8 +7,8 @@ use crate::model::error::FlowError;
 use crate::model::event::{EventKind, RequestStatus};
 
 impl Run {
-    /// Returns the status of a request whose code, or whose answer, does not fit: `suspended` if an answer was refused,
-    /// `interrupted` if an answer was used, else the status it had before this run.
+    /// Returns the status of a request whose code does not match the log or whose answer is invalid: `suspended` if an
+    /// answer was refused, `interrupted` if an answer was used, or else the status before this run.
     pub(crate) fn status_after_parking(&self, error: &FlowError) -> RequestStatus {
         match refused_answer(error) {
             Some(_) => RequestStatus::Suspended,
@@ -36,7 +36,7 @@ impl Run {
     }
 }
 
-/// Returns the id of the suspension whose answer a schema refused, if that is the error.
+/// Returns the id of the suspension whose answer a schema refused, if the error says so.
 fn refused_answer(error: &FlowError) -> Option<&str> {
     error.details.as_ref().filter(|_| error.is_refused_answer())?.get("suspensionId")?.as_str()
 }

@@ -1,45 +1,45 @@
-//! Which events of attempts are items still: the one rule, for whoever reads a whole log and whoever follows it.
+//! The only rule for which events of attempts still count as items, for readers of whole logs and of live logs.
 
 use crate::model::event::{EventKind, Outcome};
 use crate::model::scope::ScopeKind;
 use crate::views::attempts::Stands;
 
-/// What decides whether an event of a block counts as an item.
+/// The facts that decide whether an event of a block counts as an item.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Mark {
-    /// How its attempt stands; none where that has not begun.
+    /// The state of its attempt; `None` if that has not begun.
     pub stands: Option<Stands>,
     /// Whether its attempt was running when the request ended.
     pub was_cut: bool,
     /// Whether its attempt failed, and a resume ran it again.
     pub runs_again: bool,
-    /// Whether it stands before the begin of its attempt.
+    /// Whether it is before the start of its attempt.
     pub is_before_begin: bool,
     /// Whether it asks a question.
     pub is_question: bool,
-    /// Whether it tells a failure: see [`is_told_failure`].
+    /// Whether it reports a failure: see [`is_told_failure`].
     pub is_told_failure: bool,
-    /// Whether it writes to the memory that blocks of a request share.
+    /// Whether it writes to memory that blocks of a request share.
     pub is_shared_write: bool,
-    /// Whether a callback did it that has returned.
+    /// Whether it belongs to a callback that returned.
     pub is_kept: bool,
-    /// Whether a resume brought it into force again.
+    /// Whether a resume re-applied it.
     pub is_repeated: bool,
-    /// Whether a call of a callback did it that was called again.
+    /// Whether it belongs to a call of a callback that was called again.
     pub is_superseded: bool,
     /// Whether a resume took its attempt from the log.
     pub is_taken_from_log: bool,
-    /// Whether it tells how a run of its attempt stood: the state that it began with, or its end.
+    /// Whether it describes a run of its attempt: its initial state, or its end.
     pub is_of_run: bool,
-    /// Whether its attempt went on after it: a later run tells how the attempt stands.
+    /// Whether its attempt continued later, so that a later run describes the attempt.
     pub went_on: bool,
 }
 
 impl Mark {
-    /// Whether the event is no item any more. `live` says whether the request's process still runs it.
+    /// Whether the event no longer counts as an item. `live` tells whether a process still runs the request.
     pub fn is_dropped(&self, live: bool) -> bool {
-        // A question stays asked, whatever becomes of the attempt that asked it. What stands before its block begins
-        // belongs to the request: the user's message.
+        // A question stays even if its attempt is rolled back. An event before the start of its block, such as the
+        // user's message, belongs to the request.
         if self.is_question || self.is_before_begin {
             return false;
         }
@@ -47,7 +47,7 @@ impl Mark {
             None | Some(Stands::Waiting) => false,
             Some(Stands::Ended { outcome, .. }) => outcome == Outcome::Abandoned,
             Some(Stands::Running) if live => false,
-            // All it did is without effect, but for what callbacks did that had returned.
+            // Only the events of returned callbacks still have an effect.
             Some(Stands::Running | Stands::CutOff | Stands::Waited) => !self.is_kept && !self.is_told_failure,
         };
         let is_of_earlier_run = self.is_of_run && self.went_on;
@@ -69,8 +69,8 @@ impl Mark {
     }
 }
 
-/// Whether an event tells how a run of its attempt stood. An attempt that goes on after an interruption has one state
-/// and one end: those of its newest run.
+/// Whether an event describes a run of its attempt. If an attempt continues after an interruption, only the initial
+/// state and the end of its newest run count.
 pub fn is_of_run(kind: &EventKind) -> bool {
     match kind {
         EventKind::StateInitialized { scope, .. } => scope.kind == ScopeKind::Sequencer,
@@ -79,7 +79,8 @@ pub fn is_of_run(kind: &EventKind) -> bool {
     }
 }
 
-/// A failure that was told is committed before it is told: it stays, whatever becomes of the chain around.
+/// Whether an event reports a failure. It is committed before it is reported, so it stays even if the chain around it
+/// is rolled back.
 pub fn is_told_failure(kind: &EventKind) -> bool {
     matches!(kind, EventKind::ItemAdded { item } if item.item_type == "step_error")
 }

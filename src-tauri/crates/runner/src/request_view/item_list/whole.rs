@@ -1,4 +1,4 @@
-//! What is, or was, an item at any instant, for a copy that is looked at elsewhere.
+//! Everything that is or was an item at any instant, for exported copies.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -6,12 +6,12 @@ use engine::event::Seq;
 
 use super::{Entry, ItemList, NEVER};
 
-/// A stretch of events in which an entry is an item.
+/// A range of events in which an entry is an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Shown {
     /// Its first event.
     pub(crate) from: Seq,
-    /// The event at which it is none any more; `None` if it is one now.
+    /// The event at which it stops being an item; `None` if it is one now.
     pub(crate) until: Option<Seq>,
     /// Who sees it, as bits.
     pub(crate) audiences: u8,
@@ -21,16 +21,16 @@ pub(crate) struct Shown {
 pub(crate) struct Standing {
     /// The event that added it.
     pub(crate) seq: Seq,
-    /// In order; not empty.
+    /// The ranges in order; not empty.
     pub(crate) shown: Vec<Shown>,
-    /// The events at which what it shows changed, while it was an item; without pieces of its text.
+    /// The events that changed its content while it was an item, except pieces of its text.
     pub(crate) changes: Vec<Seq>,
-    /// Pieces of its text: the event, and how long the text is after it.
+    /// Pieces of its text: the event, and the length of the text after it.
     pub(crate) pieces: Vec<(Seq, u64)>,
 }
 
 impl ItemList {
-    /// All that are or were items, in order.
+    /// All entries that are or were items, in order.
     pub(crate) fn standings(&self) -> Vec<Standing> {
         let mut shown: BTreeMap<u32, Vec<Shown>> = BTreeMap::new();
         for (at, entry) in (0..).zip(&self.entries) {
@@ -58,7 +58,7 @@ impl ItemList {
         shown.into_iter().map(|(at, shown)| self.standing(at, shown)).collect()
     }
 
-    /// Of those with one identity the first is shown while one of them is an item, to whom the newest one is.
+    /// Entries with the same identity are shown as one, at the place of the first, to the audiences of the newest.
     fn of_group(&self, members: &[u32]) -> Vec<(u32, Shown)> {
         let mut turns: BTreeMap<u32, (Vec<usize>, Vec<usize>)> = BTreeMap::new();
         let entry = |at: usize| -> &Entry { &self.entries[members[at] as usize] };

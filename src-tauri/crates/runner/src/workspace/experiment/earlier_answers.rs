@@ -1,7 +1,7 @@
-//! Answers of models that the logs of an experiment's samples hold. If the experiment was stopped and goes on, an
-//! identical call of a sample with the same number shares them, as it would have if nothing had been stopped.
+//! Answers of models in the logs of an experiment's samples. If a stopped experiment continues, an identical call of a
+//! sample with the same number shares them, as if the experiment had not been stopped.
 //!
-//! Nothing of this is stored: it is read from the logs. Must not ask a model.
+//! Everything is read from the logs. Must not call a model.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -17,20 +17,20 @@ use crate::core::fault::Fault;
 use crate::models::call_meter::{Answered, CallMeter, hash_of};
 use crate::workspace::{Mock, Workspace};
 
-/// The kinds of events that say what was asked and answered.
+/// The kinds of events with requests and results of calls.
 const KINDS: [&str; 2] = ["effect_started", "effect_finished"];
 
 /// A model call that was answered.
 struct EndedCall {
-    /// When it began, and as which event of its log.
+    /// The time of its start, and the event of it.
     started: (i64, Seq),
     hash: blake3::Hash,
-    /// `None` if it failed: then each sample asks for itself.
+    /// `None` if it failed: then each sample calls for itself.
     answered: Option<Answered>,
 }
 
 impl Workspace {
-    /// Lets the samples that are about to run share what others with their number have been answered.
+    /// Lets the samples that are about to run share the answers of samples with the same number.
     pub(super) fn share_earlier_answers<'s>(
         &self,
         experiment: &Experiment,
@@ -38,7 +38,7 @@ impl Workspace {
         jobs: &[Job<'_>],
         samples: impl Iterator<Item = &'s Sample>,
     ) -> Result<(), Fault> {
-        // A mock script answers each sample for itself.
+        // A mock script answers each sample separately.
         if experiment.mock != Mock::Off {
             return Ok(());
         }
@@ -65,8 +65,8 @@ impl Workspace {
         Ok(())
     }
 
-    /// The calls that a sample has been answered, to go on counting from there. `whole` is its log; its events up to
-    /// `common` are those of the request.
+    /// The answered calls of a sample, from which counting continues. `whole` is its log; its events up to `common` are
+    /// those of the request.
     pub(super) fn answered_calls(&self, whole: &[Event], common: Seq) -> Result<Vec<blake3::Hash>, Fault> {
         let (shared, own) = whole.split_at(whole.partition_point(|event| event.seq <= common));
         let calls = self.all_calls(own, Requests::of(shared))?;
@@ -89,7 +89,7 @@ impl Workspace {
         Ok(calls)
     }
 
-    /// What a fork asked of the outside itself, in order.
+    /// The effects of a fork's own events, in order.
     fn own_effects(&self, request: &str, common: Seq) -> Result<Vec<Event>, Fault> {
         let mut events = Vec::new();
         for kind in KINDS {
@@ -112,12 +112,12 @@ fn sent_by(events: &[Event]) -> Vec<String> {
     events.iter().filter_map(sent).collect()
 }
 
-/// Whether a sample that was stopped had asked a model and got no answer: it asks first when it goes on.
+/// Whether a stopped sample was waiting for a model. Such a sample makes this call first when it continues.
 pub(super) fn was_asking(whole: &[Event]) -> bool {
     let mut open: HashSet<Seq> = HashSet::new();
     for event in whole {
         match &event.kind {
-            // What was open before runs again.
+            // Calls that were open before the resume run again.
             EventKind::RequestResumed { .. } => open.clear(),
             EventKind::EffectStarted { effect: EffectKind::Model, .. } => {
                 open.insert(event.seq);
@@ -150,7 +150,7 @@ fn ended_calls(own: &[Event], mut requests: Requests) -> Vec<EndedCall> {
                 let began = begun.get(&started).copied().unwrap_or(event.at);
                 let waited = event.at - began;
                 let answered = reply.map(|reply| {
-                    // If it was shared already, the model took longer than this sample waited.
+                    // If the answer was already shared, the model took longer than this sample waited.
                     let took = u64::try_from(waited).unwrap_or(0).saturating_add(reply.shared_ms.unwrap_or(0));
                     let reply = ModelReply { shared_ms: None, ..reply };
                     Answered { reply, took: Duration::from_millis(took) }
@@ -192,9 +192,9 @@ mod tests {
         json!({ "role": "user", "content": content })
     }
 
-    /// Calls were numbered by their ends, so that another arm counted them in another order.
+    /// Ends may come in another order in another arm.
     #[test]
-    fn calls_are_numbered_by_their_begins() {
+    fn calls_are_numbered_by_their_starts() {
         let log = [
             begins(1, 0, json!([says("slow")])),
             begins(2, 0, json!([says("fast")])),
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_log_sent_is_known_by_its_answers() {
+    fn dispatched_requests_are_found_by_the_results_of_dispatches() {
         let once = |seq, rest: Value| {
             let mut kind = json!({ "kind": "effect_finished", "effect": "once", "ordinal": seq, "started": seq });
             kind.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn each_answer_has_what_was_asked_whole_and_how_long_it_took() {
+    fn each_answer_has_its_whole_request_and_its_duration() {
         let log = [
             begins(1, 0, json!([says("old")])),
             begins(5, 100, json!([{ "of": 1, "at": 0 }, says("new")])),
@@ -248,7 +248,7 @@ mod tests {
             .collect();
         assert!(calls.is_sorted_by_key(|call| call.started));
         assert_eq!(told, [(Some("one"), 250), (Some("two"), 100), (None, 0)]);
-        // References are resolved, so that the same question is the same wherever it was asked.
+        // References are resolved, so that equal requests have equal hashes.
         assert_eq!(calls[0].hash, calls[1].hash);
         assert!(calls.iter().flat_map(|call| &call.answered).all(|answered| answered.reply.shared_ms.is_none()));
         assert!(was_asking(&log) && !was_asking(&log[1..9]));

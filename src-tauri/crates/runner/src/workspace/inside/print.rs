@@ -18,18 +18,18 @@ use crate::core::fault::{Detail, Fault};
 use crate::core::real_path::real_path;
 use crate::views::{NotAsked, Printed, PrintedHit, PrintedValue, RequestNote, RequestRow};
 
-/// How many requests are asked if none is named.
+/// How many requests are evaluated if none is named.
 const MAX_REQUESTS: usize = 100;
-/// How many requests are looked at to find those that ran a file.
+/// How many requests are searched for those that ran a file.
 const MAX_LOOKED_AT: u64 = 10_000;
-/// How many letters of a wrong expression are repeated.
+/// How many characters of an invalid expression an error shows.
 const SHOWN: usize = 80;
-/// How many hits are taken from changed code, of which only those of its own part count.
+/// How many hits of changed code are collected. Only those of its own part count.
 const MAX_HITS_OF_CHANGED: usize = 100_000;
 /// How many hits are found if no limit is given.
 const USUAL_LIMIT: usize = 1000;
 
-/// What to print, and of which requests.
+/// The expressions to print, and the requests.
 #[derive(Clone, Debug, Default, Deserialize, specta::Type)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PrintQuery {
@@ -37,42 +37,42 @@ pub struct PrintQuery {
     pub file: String,
     /// From 1, in the file as it ran.
     pub line: u32,
-    /// From 1; of several statements on the line the one that begins there or before.
+    /// From 1; selects the statement on the line that begins there or before.
     pub column: Option<u32>,
-    /// TypeScript, each in the scope of the statement.
+    /// TypeScript expressions, evaluated in the scope of the statement.
     pub expressions: Vec<String>,
-    /// Only hits for which this holds.
+    /// Only hits for which this expression is true.
     pub condition: Option<String>,
     /// Only this request.
     pub request: Option<String>,
-    /// Only of this session.
+    /// Only requests of this session.
     pub session: Option<String>,
-    /// Only of this flow.
+    /// Only requests of this flow.
     pub flow: Option<String>,
-    /// Only with this status.
+    /// Only requests with this status.
     pub status: Option<RequestStatus>,
-    /// At most so many hits.
+    /// The maximum number of hits.
     pub limit: Option<u32>,
 }
 
-/// A statement that is asked for, and the names that its expressions take from their scope.
+/// The place of a statement, and the names that the expressions use from its scope.
 struct Place<'q> {
     file: &'q str,
     names: &'q [String],
     query: &'q PrintQuery,
 }
 
-/// What was printed in one request.
+/// The values in one request.
 #[derive(Default)]
 struct PrintedIn {
     hits: Vec<PrintedHit>,
     note: Option<String>,
-    /// Says which limit ended the replay.
+    /// The limit that ended the replay.
     ended_by: Option<String>,
-    /// How many hits there are at least, and whether there may be more.
+    /// The minimum number of hits, and whether there may be more.
     total: u64,
     may_be_more: bool,
-    /// Whether code of no block reached the statement.
+    /// Whether code outside any block reached the statement.
     is_outside: bool,
     /// How many executions of blocks ran again for it.
     ran: usize,
@@ -80,8 +80,8 @@ struct PrintedIn {
 
 impl Workspace {
     /// Finds the values of expressions at a statement in recorded requests: their code runs again with the effects of
-    /// the log. Writes nothing to the database. Fails if the file never ran and is not there, or an expression does not
-    /// parse.
+    /// the log. Writes nothing to the database. Fails if the file never ran and does not exist, or if an expression is
+    /// invalid.
     pub fn print(&self, query: &PrintQuery) -> Result<Printed, Fault> {
         self.check_trusted()?;
         let file = self.file_name_in(&query.file);
@@ -134,7 +134,7 @@ impl Workspace {
                     found.ran += ran as u32;
                     let left = limit - found.hits.len();
                     let is_ended = ended_by.is_some();
-                    // What a limit cut off is said before all else.
+                    // First the note about a limit, then other notes.
                     let note = ended_by.into_iter().chain(note).reduce(|all, note| format!("{all}; {note}"));
                     let known = |note| RequestNote { request_id: row.id.clone(), note, ended_by_limit: is_ended };
                     found.notes.extend(note.map(known));
@@ -144,7 +144,7 @@ impl Workspace {
                     has_statement += 1;
                 }
                 Ok(None) => {}
-                // It is wrong everywhere.
+                // The expression is invalid in every request.
                 Err(fault @ Fault::Invalid { .. }) => return Err(fault),
                 Err(fault) => found.not_asked.push(not_asked(fault.to_string())),
             }
@@ -194,7 +194,7 @@ impl Workspace {
             };
             let question = question.watching(names, file);
             let watched = question.watched.clone();
-            // What a later code does in the time of an earlier one is left out, and must not use up the limit.
+            // Hits of later code in the time of earlier code are left out, so they must not use up the limit.
             let most = if at == 0 { limit + 1 } else { MAX_HITS_OF_CHANGED.max(limit + 1) };
             let asked = Asked::Values { of: None, ticks: (1, u64::from(u32::MAX)), limit: most, open: None };
             let answer = self.ask(&row, events.clone(), code, question, asked)?;
@@ -212,7 +212,7 @@ impl Workspace {
             let (total, ran) = (answer.total, answer.ran);
             let hits = self.hits(&row, code, query, answer).into_iter();
             let own: Vec<_> = hits.filter(|hit| seqs.contains(&hit.seq) && hit.seq < is_another_from).collect();
-            // Of changed code only some of the hits count, so how many there are is known only of those.
+            // Only some hits of changed code count, so only their number is known.
             let total = total.filter(|_| parts.is_one() && is_another_from == Seq::MAX);
             found.may_be_more |= total.is_none() && is_cut;
             found.total += total.unwrap_or(own.len() as u64);
@@ -222,7 +222,7 @@ impl Workspace {
         Ok(found)
     }
 
-    /// The path of a file as stored code has it. Of a flow's file its name is enough, if no file lies there.
+    /// The path of a file in stored code. The name of a flow's file is enough if there is no file of that path.
     pub(super) fn file_name_in(&self, file: &str) -> String {
         let named = self.path_in(file);
         let lies_in_flows = [format!("flows/{named}"), format!("flows/{named}.ts"), format!("{named}.ts")];
@@ -238,7 +238,7 @@ impl Workspace {
         let named = whole.strip_prefix(&self.dir).map(|named| shown(named).trim_start_matches("./").to_owned());
         let real = shown(real.strip_prefix(&self.dir).unwrap_or(&real));
         match named {
-            // A flow file that is a link inside the workspace has the name of the link.
+            // A flow file that is a link inside the workspace is stored by the name of the link.
             Ok(named) if named != real && self.is_flow_file(&named) => named,
             _ => real,
         }
@@ -249,7 +249,7 @@ impl Workspace {
         self.with_catalogue(|catalogue| Ok(catalogue.is_flow_file(&self.dir, file))).unwrap_or(false)
     }
 
-    /// Checks the expressions of a question, and returns the names that they take from their scope.
+    /// Checks the expressions of a query, and returns the names that they use from their scope.
     fn free_names(&self, file: &str, query: &PrintQuery) -> Result<Vec<String>, Fault> {
         if query.expressions.is_empty() {
             return Err(Fault::invalid("print needs an expression, like: print flows/hello.ts:12 input.name"));
@@ -271,7 +271,7 @@ impl Workspace {
                 .requests(RequestQuery { flow: query.flow.clone(), limit: Some(1), ..RequestQuery::default() })?
                 .is_empty()
         {
-            // Of a flow that never ran it is told if there is none.
+            // Fails for an unknown flow.
             self.with_catalogue(|catalogue| catalogue.find(flow))?;
         }
         self.requests(RequestQuery {
@@ -316,7 +316,7 @@ impl Workspace {
         .collect()
     }
 
-    /// Says what must be known of the line whose hits were found.
+    /// Returns a note about the line whose hits were found.
     fn known_of_line(&self, place: &Place<'_>, found: &Printed) -> Option<String> {
         let Place { file, names, query } = place;
         let hit = found.hits.first()?;
@@ -329,7 +329,7 @@ impl Workspace {
     }
 }
 
-/// Checks an expression, and returns the names that it takes from its scope.
+/// Checks an expression, and returns the names that it uses from its scope.
 pub(super) fn checked(text: &str, file: &str) -> Result<Vec<String>, Fault> {
     let shown: String = text.chars().take(SHOWN).collect();
     let rest = if shown.len() < text.len() { "…" } else { "" };
@@ -339,7 +339,7 @@ pub(super) fn checked(text: &str, file: &str) -> Result<Vec<String>, Fault> {
     })
 }
 
-/// Which requests are asked, in words.
+/// Describes the selected requests.
 fn which(query: &PrintQuery) -> String {
     let parts = [
         query.session.as_ref().map(|session| format!(" of session \"{session}\"")),
@@ -349,7 +349,7 @@ fn which(query: &PrintQuery) -> String {
     parts.into_iter().flatten().collect()
 }
 
-/// Says that an expression changed what it looked at, if one did.
+/// Returns a note if an expression changed a value of the run.
 fn changed(probed: &Probed, watched: &[String]) -> Option<String> {
     let (name, execution, tick) = probed.changed.as_ref()?;
     let name = watched.get(*name as usize)?;

@@ -1,5 +1,5 @@
-//! The code that requests ran, with probes: its statements, and bundles for questions. Both are kept by their content,
-//! the bundles also in `.flowglass/cache`.
+//! The code that requests ran, with probes: its statements, and bundles for questions. Both are cached by their
+//! content, the bundles also in `.flowglass/cache`.
 
 use std::collections::VecDeque;
 use std::path::PathBuf;
@@ -22,7 +22,7 @@ const KEPT: usize = 16;
 /// How many files a cache on the disk keeps.
 const KEPT_ON_DISK: usize = 256;
 
-/// What is kept of the code of requests.
+/// The cached code of requests.
 #[derive(Default)]
 pub(crate) struct ProbedCodes {
     codes: Mutex<VecDeque<Arc<ProbedCode>>>,
@@ -43,13 +43,13 @@ pub(crate) struct ProbedCode {
 }
 
 impl ProbedCode {
-    /// Reads the statements of code that has a hash.
+    /// Reads the statements of the code with this hash.
     pub(super) fn new(hash: &str, code: Code) -> ProbedCode {
         let table = Arc::new(SiteTable::of(&code));
         ProbedCode { hash: hash.to_owned(), code, table, keeps_state: OnceLock::new() }
     }
 
-    /// The text of a statement, or of what comes before those inside it; of several lines only the first one.
+    /// The first line of a statement's text, up to the first statement inside it.
     pub(super) fn statement(&self, site: &Site) -> &str {
         let line = self.text(&site.file).and_then(|text| text.lines().nth(site.line as usize - 1)).unwrap_or_default();
         let units = |column: u32| {
@@ -65,7 +65,7 @@ impl ProbedCode {
         line.get(units(site.column)..end).unwrap_or_default().trim_end()
     }
 
-    /// Whether it may keep something in memory from one block to the next.
+    /// Whether it may keep state in memory between blocks.
     pub(super) fn may_keep_state(&self) -> bool {
         *self.keeps_state.get_or_init(|| self.code.may_keep_state())
     }
@@ -79,7 +79,7 @@ impl ProbedCode {
 #[derive(Serialize, Deserialize)]
 struct Cached {
     version: String,
-    /// The files on the disk that are a part of it, such as packages, or decide how imports are found.
+    /// The files on the disk that are part of it, such as packages, or that determine how imports are found.
     inputs: Vec<(PathBuf, String)>,
     bundle: Arc<Bundle>,
 }
@@ -101,13 +101,13 @@ impl Workspace {
         Ok(Some(made))
     }
 
-    /// Whether what the code imports from the disk is as it was: packages, data, and how they are found.
+    /// Whether the code's imports from the disk are unchanged: packages, data, and how they are found.
     pub(super) fn is_as_it_ran(&self, code: &ProbedCode) -> bool {
         let is_it = |bundle: &Bundle| bundle.is_of(&code.hash, &self.dir) || bundle.is_of_code_alone(&code.hash);
         self.probed_bundle(code, None).is_ok_and(|bundle| is_it(&bundle))
     }
 
-    /// Returns the bundle of code that ran with probes for a question; as it ran without one.
+    /// Returns the bundle of code that ran: with probes for a question, or unchanged without a question.
     pub(in super::super) fn probed_bundle(
         &self,
         code: &ProbedCode,
@@ -132,7 +132,7 @@ impl Workspace {
                 let others = bundle.inputs.iter().filter(|path| !is_stored(path));
                 let inputs = others.map(|path| (path.clone(), hash_of(path))).collect();
                 let cached = Cached { version: script::version(), inputs, bundle: Arc::new(bundle) };
-                // What cannot be kept is made again.
+                // Ignore errors: a bundle that cannot be cached is built again.
                 let _ = keep(&folder, &file, &cached);
                 forget_old(&folder);
                 cached
@@ -154,7 +154,7 @@ impl Workspace {
         let bundler = bundler.as_ref().ok_or_else(|| Fault::internal("the bundler cannot start its threads"))?;
         bundler.bundle_probed(&self.dir, &code.code, code.table.clone(), question).map_err(|error| match error.kind {
             LoadErrorKind::Syntax if has_expressions => {
-                Fault::invalid(format!("the expression cannot stand at its statement: {}", error.message))
+                Fault::invalid(format!("the expression cannot be evaluated at its statement: {}", error.message))
             }
             _ => Fault::NotLoaded { message: format!("the code that ran cannot be bundled again: {error}") },
         })

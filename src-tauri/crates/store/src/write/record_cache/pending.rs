@@ -1,4 +1,4 @@
-//! A commit of this process that waits to be applied to a cached record: the engine's own operations, from its events.
+//! Commits of this process that are not yet applied to a cached record. They use the operations in the engine's events.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,16 +14,16 @@ use crate::write::append_batch::CommittedBatch;
 /// A commit of one record, in the events of its batch.
 pub(super) struct PendingCommit {
     events: Arc<[Event]>,
-    /// The event that commits, and which of its commits it is.
+    /// The index of the event that commits, and the index of the commit in it.
     at: usize,
     nth: usize,
 }
 
-/// The events of a batch stay in memory until its commits are applied, so those with more values are not kept.
+/// The maximum size of a batch. Its events stay in memory until its commits are applied.
 const MAX_BYTES: usize = 8 << 10;
 
-/// The commits of each durable record, oldest first. `None` for a record of which an operation is not in its batch, or
-/// whose batch is too large.
+/// The commits of each durable record, oldest first. `None` if an operation on the record is not in its batch, or the
+/// batch is too large.
 pub(super) fn by_record(batches: &[CommittedBatch]) -> HashMap<ScopeKey, Option<Vec<PendingCommit>>> {
     let mut found: HashMap<ScopeKey, Option<Vec<PendingCommit>>> = HashMap::new();
     for CommittedBatch { committed: Committed { events, .. }, bytes } in batches {
@@ -41,7 +41,7 @@ pub(super) fn by_record(batches: &[CommittedBatch]) -> HashMap<ScopeKey, Option<
     found
 }
 
-/// The event of a batch that has an operation.
+/// The event of an operation in a batch.
 fn operation(events: &[Event], seq: Seq) -> Option<&Event> {
     let first = events.first()?.seq;
     events.get(usize::try_from(seq.checked_sub(first)?).ok()?).filter(|event| event.seq == seq)
@@ -52,7 +52,7 @@ impl PendingCommit {
         self.events.get(self.at)?.kind.commits().get(self.nth)
     }
 
-    /// Takes a record to the version that the commit made.
+    /// Applies the commit to a record.
     pub(super) fn apply(&self, record: &mut Record) {
         let Some(commit) = self.commit() else { return };
         let state = Arc::make_mut(&mut record.state);
