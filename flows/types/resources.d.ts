@@ -1,6 +1,6 @@
 /**
- * Resources: named, typed containers that belong to a scope but are kept apart from its state, with content of their own.
- * What a block gets of them is in `resource-handles.d.ts`.
+ * Resources: named, typed containers that belong to a scope but are separate from its state, and can have a text. The
+ * handles that blocks use are in `resource-handles.d.ts`.
  */
 
 import type { BlockContext } from "./context.js";
@@ -12,51 +12,51 @@ import type { LooseState, MaybePromise, Schema } from "./schema.js";
 /** `org` and `project` name the same scope. */
 export type ResourceScope = "session" | "user" | "project" | "org";
 
-/** Which part of the state a client sees: one of the three, or all of it without any. */
+/** The part of the state that a client sees: one of the three options; all of it without any option. */
 type Shown<S> =
   | { expose?: readonly (keyof S & string)[]; exclude?: undefined; data?: undefined }
   | { exclude: readonly (keyof S & string)[]; expose?: undefined; data?: undefined }
   | { data: (state: S) => unknown; expose?: undefined; exclude?: undefined };
 
-/** A path with the module that it is meant from. */
+/** A path that is relative to a module. */
 export interface FilePath {
   path: string;
   importerUrl?: string;
 }
 
-/** `ctx` of a collection's callbacks: that of the block that writes, and where the entry lies. */
+/** `ctx` of a collection's callbacks: that of the writing block, with the place of the entry. */
 export interface CollectionHookContext extends BlockContext {
   log(message: string): void;
   readonly scopeType: ResourceScope;
   /** The session, user or project it belongs to. */
   readonly scopeId: string;
-  /** The organization of the request, where it has one. */
+  /** The organization of the request, if it has one. */
   readonly orgId?: string;
 }
 
-/** What a client may see of a resource. Leave it out, and the resource is invisible to clients. */
+/** What a client may see of a resource. Without it, the resource is invisible to clients. */
 export type ResourceClientConfig<S = any> = Shown<S> & {
   content?: { read?: boolean; prefetch?: boolean; create?: boolean; update?: boolean; delete?: boolean };
   state?: { read?: boolean };
   live?: boolean;
 };
 
-/** What single resources and collections have in common. */
+/** The options of both single resources and collections. */
 interface CommonResourceConfig<S, P> {
   /** Who shares it: one session, one user, or one project. */
   scope: P;
-  /** Keeps it apart from that of other flows. Has no meaning in a session, which belongs to one flow. */
+  /** Isolates it from other flows. Has no effect in a session, which belongs to one flow. */
   flowIsolation?: boolean;
-  /** Its defaults are what a resource starts as. */
+  /** The schema of the state. Its defaults are the initial state. */
   stateSchema?: Schema<S, any>;
   /**
-   * What the state fills: a text with `{{field}}`, Liquid with `{{ state.field }}`, the path of a Markdown file of the
-   * project, or what `loadResourceTemplate` gives.
+   * A template that is filled with the state: a text with `{{field}}`, Liquid with `{{ state.field }}`, the path of a
+   * Markdown file of the project, or the result of `loadResourceTemplate`.
    */
   contentTemplate?: string | FilePath | ResourceTemplate;
-  /** The resource whose text is the template, by the name it is declared under, or by its path. */
+  /** The resource whose text is the template, by its declared name or by its path. */
   contentTemplateRef?: string;
-  /** A graph of typed edges in the field `edges` of its state, reached as `ref.edges`. */
+  /** A graph of typed edges in the field `edges` of its state, available as `ref.edges`. */
   edges?: boolean | EdgeSlotConfig;
   llmReadable?: boolean;
   llmWritable?: boolean;
@@ -65,24 +65,24 @@ interface CommonResourceConfig<S, P> {
   /** The endings that keys and texts may have, with or without the dot. */
   allowedExtensions?: readonly string[];
   metadata?: Record<string, unknown>;
-  /** Accepted as written: every resource is read when it is first looked at. A lazy one has to be declared on a block. */
+  /** Has no effect: every resource is read at its first use. A lazy resource must be declared on a block. */
   prefetchMode?: "eager" | "lazy" | "partial";
   client?: ResourceClientConfig<NoInfer<S>>;
 }
 
 export interface ResourceConfig<S, P extends ResourceScope = ResourceScope> extends CommonResourceConfig<S, P> {
-  /** Where it lies. Without it, the name it is declared under. Two flows that agree on it share the resource. */
+  /** The path of the resource (default: its declared name). Flows with the same path share the resource. */
   ref?: string;
-  /** Fields to start with, over the schema's defaults. */
+  /** Initial fields, which override the schema's defaults. */
   default?: Partial<NoInfer<S>>;
-  /** A text it starts with. */
+  /** The initial text. */
   content?: string;
-  /** A file of the project whose text it starts with. Its path stands here as a plain text. */
+  /** A file of the project with the initial text. The path must be a string literal. */
   contentFile?: string | FilePath;
-  /** What `readContent` gives. Not with a template, which renders itself. */
+  /** Computes the result of `readContent`. Not allowed with a template. */
   render?: (content: string, state: NoInfer<S>) => string;
   dynamic?: boolean;
-  /** Blocks that run when it was written. */
+  /** Blocks that run after it was written. */
   reactTo?: ResourceReactions<NoInfer<S>>;
 }
 
@@ -92,13 +92,13 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
 > {
   /** `files/*` for one level, `files/**` for any depth, `[topic]/notes` for named parts. */
   pattern: string;
-  /** How many entries there may be. Without `eviction`, creating one more fails. */
+  /** The maximum number of entries. Without `eviction`, creating one more fails. */
   maxInstances?: number;
-  /** Which entry makes room: the one longest unused, or the oldest. */
+  /** Which entry is removed if there are too many: the least recently used, or the oldest. */
   eviction?: "none" | "lru" | "oldest";
-  /** An entry whose state names no `orgId` gets that of the request, and keeps it. */
+  /** An entry whose state has no `orgId` gets that of the request, and keeps it. */
   stampOrgId?: boolean;
-  /** For hosts with browsers as clients: how many instances a snapshot carries. */
+  /** For hosts with browsers as clients: how many instances a snapshot has. */
   prefetchWindow?: number;
   /** With `prefetchMode: "partial"`. */
   recentLimit?: number;
@@ -106,7 +106,7 @@ export interface ResourceCollectionConfig<S, P extends ResourceScope = ResourceS
   onInstanceCreated?: (key: string, state: NoInfer<S>, ctx: CollectionHookContext) => unknown;
   onInstanceUpdated?: (key: string, state: NoInfer<S>, previous: NoInfer<S>, ctx: CollectionHookContext) => unknown;
   onInstanceDeleted?: (key: string, ctx: CollectionHookContext) => unknown;
-  /** Blocks that run when an entry was created, written or deleted. */
+  /** Blocks that run after an entry was created, written or deleted. */
   reactTo?: CollectionReactions<NoInfer<S>>;
 }
 
@@ -121,7 +121,7 @@ export interface DefinedResourceCollection<S = any, P extends ResourceScope = an
   readonly kind: "resource-collection";
 }
 
-/** Whose instances of an external collection are asked for, as the request says it. */
+/** The owner of the requested instances of an external collection, from the request. */
 export interface ExternalResourceContext {
   readonly scope: "session" | "user" | "org";
   readonly scopeId: string;
@@ -139,15 +139,15 @@ export interface ExternalQuery {
   cursor?: string;
 }
 
-/** A collection whose instances an app keeps itself. Nothing here writes it. */
+/** A collection whose instances an app stores itself. Flowglass never writes it. */
 export interface ExternalResourceCollectionConfig<S, P extends ResourceScope = ResourceScope> {
   /** `positions/*`, or `positions/**` for keys with slashes. */
   pattern: string;
   scope: P;
   stateSchema?: Schema<S, any>;
-  /** One instance by its key; null where there is none. It is checked against the schema. */
+  /** Returns an instance by its key; null if there is none. It is checked with the schema. */
   read: (asked: { key: string; ctx: ExternalResourceContext }) => MaybePromise<unknown>;
-  /** A page of instances; one that breaks the schema is left out. */
+  /** Returns a page of instances. Invalid instances are left out. */
   search: (asked: { query: ExternalQuery; ctx: ExternalResourceContext }) => MaybePromise<{
     hits: readonly { key: string; state: unknown }[];
     nextCursor?: string;
@@ -174,13 +174,13 @@ export declare function defineExternalResourceCollection<
   const P extends ResourceScope = ResourceScope,
 >(config: ExternalResourceCollectionConfig<S, P>): DefinedExternalResourceCollection<S, P>;
 
-/** Resources by the name they have in `ctx.resources`. */
+/** Resources by their names in `ctx.resources`. */
 export type ResourceDefinitions = Record<
   string,
   DefinedResource | DefinedResourceCollection | DefinedExternalResourceCollection
 >;
 
-/** Resources in the older places, whose name says the scope. They may be plain configurations. */
+/** Resources under the older options, whose names imply the scope. They may be plain configurations. */
 export type ScopedResourceDefinitions = Record<
   string,
   | DefinedResource
@@ -190,7 +190,7 @@ export type ScopedResourceDefinitions = Record<
 >;
 
 /**
- * Defines one container. List it in `resources` of the blocks that use it, or of the flow, under the name it has there.
+ * Defines one container. List it in `resources` of the blocks that use it, or of the flow, under its name.
  */
 export declare function defineResource<S extends object = LooseState, const P extends ResourceScope = ResourceScope>(
   config: ResourceConfig<S, P>,
@@ -200,7 +200,7 @@ export declare function defineResource<S extends object = LooseState>(
   config: Omit<ResourceConfig<S>, "scope"> & { scope?: undefined },
 ): DefinedResource<S, any>;
 
-/** Defines containers that a flow makes as it goes, found by key. */
+/** Defines containers that a flow creates at run time, by key. */
 export declare function defineResourceCollection<
   S extends object = LooseState,
   const P extends ResourceScope = ResourceScope,
@@ -212,7 +212,7 @@ export declare function defineResourceCollection<S extends object = LooseState>(
 
 /** An older spelling of `defineResource`. */
 export declare const resource: typeof defineResource & {
-  /** An entry of a generator's `context` that tells the model of a resource by its path. */
+  /** An entry of a generator's `context` that adds a resource, by its path, to the messages. */
   (path: string, options?: object): () => { role: "system"; content: string };
 };
 

@@ -1,5 +1,5 @@
-//! What the program is made of may be given away with it: every package comes from its registry, under a licence that
-//! `deny.toml` allows. cargo-deny says the same and more (`make audit`), but takes minutes to install.
+//! All packages of the program may be distributed with it: each comes from its registry, under a licence that
+//! `deny.toml` allows. cargo-deny (`make audit`) checks more, but takes minutes to install.
 
 use std::process::Command;
 
@@ -18,7 +18,7 @@ fn allowed() -> Vec<String> {
     list.split('"').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-/// Whether an SPDX expression can be met with these licences alone. Older packages write `/` for `OR`.
+/// Whether these licences satisfy an SPDX expression. Older packages write `/` for `OR`.
 fn is_met(expression: &str, allowed: &[String]) -> bool {
     let spaced = expression.replace('/', " OR ").replace('(', " ( ").replace(')', " ) ");
     let mut words = spaced.split_whitespace().peekable();
@@ -59,7 +59,7 @@ fn one(words: &mut Words<'_>, allowed: &[String]) -> bool {
 }
 
 #[test]
-fn an_expression_of_licences_is_read_as_spdx_means_it() {
+fn licence_expressions_are_read_as_spdx() {
     let allowed = ["MIT", "Apache-2.0 WITH LLVM-exception", "ISC"].map(str::to_owned);
     for met in ["MIT", "GPL-3.0 OR MIT", "GPL-3.0/MIT", "(GPL-3.0 OR MIT) AND ISC", "MIT OR ISC AND GPL-3.0"] {
         assert!(is_met(met, &allowed), "{met}");
@@ -97,7 +97,7 @@ fn every_crate_comes_from_the_registry_under_a_licence_we_may_use() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Packages whose manifest names no licence, with the one of the file that comes with them.
+/// Packages whose manifest names no licence, with the licence of their licence file.
 const UNSAID: [(&str, &str); 1] = [("node_modules/svelte-toolbelt", "MIT")];
 
 #[test]
@@ -106,7 +106,7 @@ fn every_npm_package_of_the_program_is_under_a_licence_we_may_use() {
     for folder in ["ui", "flows", "src-tauri/crates/script/sdk"] {
         let lock: Value = serde_json::from_str(&read(&format!("{folder}/package-lock.json"))).expect("it is JSON");
         for (name, package) in lock["packages"].as_object().expect("a table") {
-            // Whoever installs takes them from the registry that their npm knows.
+            // Packages without a source come from the registry of the person's npm.
             if !package["resolved"].is_null() || package["link"] == true {
                 wrong.push(format!("{folder}: {name} comes from {}", package["resolved"]));
             }

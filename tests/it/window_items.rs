@@ -1,10 +1,10 @@
-//! The items of a request in the real window: windows of a long list, while it grows and after, and what is hostile.
+//! The items of a request in the real window: a long list, also while it grows, and hostile texts.
 
 use serde_json::json;
 use tests::bench::{Place, program};
 use tests::webdriver::{Window, hook};
 
-/// Says something for every number, and something hostile at the end.
+/// A flow that emits a message for every number, and a hostile one at the end.
 const FLOW: &str = r#"
 const hostile = "<img src=x onerror=\"window.hostile = 1\"> \u202E javascript:alert(1)";
 const say = handler({ name: "say", execute: async (n, ctx) => {
@@ -46,9 +46,9 @@ fn run(place: &Place, request: &str, lines: u32) {
         .json();
 }
 
-/// A long text is introduced by its own length, not by that of the part which was read, and its block has all of it.
+/// A long text shows its whole length, not that of the loaded part, and its block has the whole text.
 #[test]
-fn a_long_text_is_as_long_as_it_is() {
+fn a_long_text_shows_its_whole_length() {
     let flow = r#"
 const write = handler({ name: "write", execute: async (n, ctx) => { await ctx.emitMessage("x".repeat(n)); return n; } });
 export default defineFlow({ kind: "talk", actions: { say: { block: sequencer({ name: "say-all", inputSchema: z.number() }).step(write) } } });
@@ -66,9 +66,9 @@ export default defineFlow({ kind: "talk", actions: { say: { block: sequencer({ n
     );
 }
 
-/// Of three thousand items the newest hundred are in the page, and the first is reached; what is hostile is text.
+/// Of three thousand items, only a hundred are in the page, and the first can be reached. Hostile markup is only text.
 #[test]
-fn a_long_list_is_read_in_windows() {
+fn a_long_list_is_loaded_in_parts() {
     let place = Place::with_flow(FLOW);
     run(&place, "r1", 3_000);
     let window = open(&place, "r1");
@@ -88,9 +88,9 @@ fn a_long_list_is_read_in_windows() {
     window.wait(&hook("item"), |items| items.last().filter(|last| last.contains("onerror")).map(|_| ()));
 }
 
-/// Another process writes while the tab follows: the end is shown, and the counts are those of the log.
+/// While another process writes, the tab shows the newest items and the counts of the log.
 #[test]
-fn items_are_followed_while_they_come() {
+fn items_are_followed_live() {
     let place = Place::with_flow(FLOW);
     run(&place, "r0", 1);
     let mut writer = std::process::Command::new(program())

@@ -1,4 +1,4 @@
-//! The window's commands about the whole database: what is in it, whether it is sound, what goes in and out.
+//! The window's commands for the whole database: search, checks, export and import.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::off_the_main_thread;
 use crate::moving::PAGE;
 use crate::window::WindowState;
 
-/// What to look for.
+/// A search for a text.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct TextQuery {
     text: String,
@@ -26,7 +26,7 @@ pub(super) struct TextQuery {
     offset: u32,
 }
 
-/// Events that hold a text, those of the newest request first, with their requests.
+/// Events that contain a text, those of the newest request first, with their requests.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> Result<SearchPage, Fault> {
@@ -43,7 +43,7 @@ pub(super) async fn search(state: State<'_, WindowState>, query: TextQuery) -> R
     .await
 }
 
-/// Who wrote to a place, as `session.topic`, in the order the writes came into force.
+/// The writes to a place such as `session.topic`, in the order in which they took effect.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn history(
@@ -61,7 +61,7 @@ pub(super) async fn why(state: State<'_, WindowState>, request_id: String, query
     off_the_main_thread(state, move |workspace| workspace.why(&request_id, &query)).await
 }
 
-/// The newest write of another request to a place, as of an event of this one; null where there is none.
+/// The newest write of another request to a place, as of an event of this one; null if there is none.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn written_before(
@@ -97,8 +97,8 @@ pub(super) async fn stats(state: State<'_, WindowState>) -> Result<Stats, Fault>
     off_the_main_thread(state, |workspace| workspace.stats()).await
 }
 
-/// Two instants: of one request, or of two. Where one is absent: the first block of a request and its end, or the ends
-/// of both.
+/// Two instants of one request or of two. Default: the first block of a request and its end, or the ends of both
+/// requests.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct CompareQuery {
     left: String,
@@ -110,7 +110,7 @@ pub(super) struct CompareQuery {
     to: Option<u64>,
 }
 
-/// What differs between two instants of every scope.
+/// The differences of every scope between two instants.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn compare(state: State<'_, WindowState>, query: CompareQuery) -> Result<Vec<Change>, Fault> {
@@ -121,14 +121,14 @@ pub(super) async fn compare(state: State<'_, WindowState>, query: CompareQuery) 
     .await
 }
 
-/// Whether the database is what its events say.
+/// Checks the database against its events.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn check_data(state: State<'_, WindowState>) -> Result<DataCheck, Fault> {
     off_the_main_thread(state, |workspace| workspace.check_own_data()).await
 }
 
-/// Gives back what deleted sessions left.
+/// Returns the space of deleted sessions to the disk.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn compact(state: State<'_, WindowState>) -> Result<CompactedRow, Fault> {
@@ -142,15 +142,14 @@ pub(super) async fn delete_session(state: State<'_, WindowState>, session: Strin
     off_the_main_thread(state, move |workspace| workspace.delete_session(&session)).await
 }
 
-/// The variables of secrets that are not set here: what was recorded of them is not recognized, and not hidden in what
-/// is written.
+/// The variables of secrets that are not set here, so that their recorded values cannot be hidden in exported files.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn missing_secrets(state: State<'_, WindowState>) -> Result<Vec<String>, Fault> {
     off_the_main_thread(state, |workspace| Ok(workspace.missing_secrets())).await
 }
 
-/// What to write into which file.
+/// What to export to which file.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct ExportOptions {
     #[serde(default)]
@@ -174,7 +173,7 @@ pub(super) async fn export_session(state: State<'_, WindowState>, options: Expor
     .await
 }
 
-/// One request for people without Flowglass: which, into which file.
+/// The request to export as a page, and the file.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct PageOptions {
     request: String,
@@ -213,7 +212,7 @@ pub(super) async fn import_file(state: State<'_, WindowState>, file: String) -> 
     off_the_main_thread(state, move |workspace| workspace.import(Path::new(&file))).await
 }
 
-/// What a file would bring, checked as an import does; nothing is written.
+/// Returns what an import of a file would add, after the same checks. Writes nothing.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn check_file(state: State<'_, WindowState>, file: String) -> Result<Imported, Fault> {

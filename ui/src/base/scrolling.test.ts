@@ -10,7 +10,7 @@ test('a list that fits is scrolled pixel by pixel', () => {
   expect(scrollOf(1234, 1000, HEIGHT, ROOM)).toBe(1234);
 });
 
-test('two million rows stay below what engines lay out, and the last one is at the end of the bar', () => {
+test('two million rows stay below the maximum height of engines, and the last is at the end of the scrollbar', () => {
   expect(isScaled(ROWS, HEIGHT)).toBe(true);
   expect(scrollHeight(ROWS, HEIGHT)).toBeLessThanOrEqual(33_000_000);
   const top = topOf(MOST_PIXELS - ROOM, ROWS, HEIGHT, ROOM);
@@ -19,7 +19,7 @@ test('two million rows stay below what engines lay out, and the last one is at t
   expect(topOf(0, ROWS, HEIGHT, ROOM)).toBe(0);
 });
 
-test('every row of two million can be reached, and is found again from where the bar stands', () => {
+test('every row of two million can be reached, and is found again from the position of the scrollbar', () => {
   for (const row of [0, 1, 17, 999_999, 1_290_563, 1_999_000, ROWS - 30]) {
     const top = row * HEIGHT;
     const scroll = scrollOf(top, ROWS, HEIGHT, ROOM);

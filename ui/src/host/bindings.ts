@@ -183,19 +183,19 @@ export const commands = {
 	replay: (requestId: string) => __TAURI_INVOKE<Replay>("replay", { requestId }),
 	/**  Questions that requests ask somebody outside: those of one request that wait, or those of a session or of all. */
 	suspensions: (query: SuspensionQuery) => __TAURI_INVOKE<SuspensionRow[]>("suspensions", { query }),
-	/**  Events that hold a text, those of the newest request first, with their requests. */
+	/**  Events that contain a text, those of the newest request first, with their requests. */
 	search: (query: TextQuery) => __TAURI_INVOKE<SearchPage>("search", { query }),
-	/**  Who wrote to a place, as `session.topic`, in the order the writes came into force. */
+	/**  The writes to a place such as `session.topic`, in the order in which they took effect. */
 	history: (requestId: string, place: string) => __TAURI_INVOKE<WriteRow[]>("history", { requestId, place }),
 	/**  Where a value or a text of a request comes from. */
 	why: (requestId: string, query: WhyQuery) => __TAURI_INVOKE<WhyView>("why", { requestId, query }),
-	/**  The newest write of another request to a place, as of an event of this one; null where there is none. */
+	/**  The newest write of another request to a place, as of an event of this one; null if there is none. */
 	writtenBefore: (requestId: string, place: string, seq: number) => __TAURI_INVOKE<EarlierWrite | null>("written_before", { requestId, place, seq }),
 	/**  A session's journal, oldest first. */
 	journal: (session: string) => __TAURI_INVOKE<Json[]>("journal", { session }),
 	/**  The checkpoints of a request's sequencers. */
 	checkpoints: (requestId: string) => __TAURI_INVOKE<CheckpointRow[]>("checkpoints", { requestId }),
-	/**  What differs between two instants of every scope. */
+	/**  The differences of every scope between two instants. */
 	compare: (query: CompareQuery) => __TAURI_INVOKE<Change[]>("compare", { query }),
 	/**  What a request comes from, and what comes from it: forks and retries, newest first. */
 	related: (requestId: string) => __TAURI_INVOKE<RequestRow[]>("related", { requestId }),
@@ -215,16 +215,13 @@ export const commands = {
 	closeComparison: (comparison: number) => __TAURI_INVOKE<null>("close_comparison", { comparison }),
 	/**  How large the database is. */
 	stats: () => __TAURI_INVOKE<Stats>("stats"),
-	/**  Whether the database is what its events say. */
+	/**  Checks the database against its events. */
 	checkData: () => __TAURI_INVOKE<DataCheck>("check_data"),
-	/**  Gives back what deleted sessions left. */
+	/**  Returns the space of deleted sessions to the disk. */
 	compact: () => __TAURI_INVOKE<CompactedRow>("compact"),
 	/**  Deletes a session with all its requests. */
 	deleteSession: (session: string) => __TAURI_INVOKE<DeletedRow>("delete_session", { session }),
-	/**
-	 *  The variables of secrets that are not set here: what was recorded of them is not recognized, and not hidden in what
-	 *  is written.
-	 */
+	/**  The variables of secrets that are not set here, so that their recorded values cannot be hidden in exported files. */
 	missingSecrets: () => __TAURI_INVOKE<string[]>("missing_secrets"),
 	/**  Writes a session, or one request, into a file. */
 	exportSession: (options: ExportOptions) => __TAURI_INVOKE<Exported>("export_session", { options }),
@@ -234,7 +231,7 @@ export const commands = {
 	exportTrace: (request: string, to: string, replace: boolean) => __TAURI_INVOKE<ExportedTrace>("export_trace", { request, to, replace }),
 	/**  Reads the sessions of a file. */
 	importFile: (file: string) => __TAURI_INVOKE<Imported>("import_file", { file }),
-	/**  What a file would bring, checked as an import does; nothing is written. */
+	/**  Returns what an import of a file would add, after the same checks. Writes nothing. */
 	checkFile: (file: string) => __TAURI_INVOKE<Imported>("check_file", { file }),
 	/**  Tells the page what is chosen in the menu, dropped on the window, or clicked in a notification. */
 	desktopEvents: (onEvent: Channel<DesktopEvent>) => __TAURI_INVOKE<null>("desktop_events", { onEvent }),
@@ -763,8 +760,8 @@ export type CompactedRow = {
 };
 
 /**
- *  Two instants: of one request, or of two. Where one is absent: the first block of a request and its end, or the ends
- *  of both.
+ *  Two instants of one request or of two. Default: the first block of a request and its end, or the ends of both
+ *  requests.
  */
 export type CompareQuery = {
 	left: string,
@@ -1354,7 +1351,7 @@ export type ExperimentView = {
 	notes: string[],
 };
 
-/**  What to write into which file. */
+/**  What to export to which file. */
 export type ExportOptions = {
 	session?: string | null,
 	request?: string | null,
@@ -1461,25 +1458,25 @@ export type FindQuery = {
 	backwards?: boolean,
 };
 
-/**  One flow file, or one that does not load. */
+/**  A flow, or a file that does not load. */
 export type FlowRow = {
-	/**  The name it is run by; the file's stem when it does not load, and no earlier load told its name. */
+	/**  The name to run it by; the file's stem if it does not load and its name is not known from an earlier load. */
 	kind: string,
 	/**  Relative to the workspace. */
 	file: string,
 	/**  For people. */
 	description?: string | null,
-	/**  What can be run. */
+	/**  Its actions. */
 	actions: ActionRow[],
-	/**  What something else than a person's call starts: schedules, webhooks, bots, dispatchers. */
+	/**  Entries that persons do not call: schedules, webhooks, bots, dispatchers. */
 	entries?: EntryRow[],
-	/**  Whether a mock script lies beside it. */
+	/**  Whether there is a mock script beside it. */
 	hasMock: boolean,
 	/**  Why its newest version does not load. */
 	error?: LoadError | null,
-	/**  Whether it is not loaded because its last load or run ended a process by a signal; it can be loaded anyway. */
+	/**  Whether it is not loaded because its last load or run crashed a process; a person can load it anyway. */
 	isHeldBack?: boolean,
-	/**  What is probably not what its author meant. */
+	/**  Probable mistakes of its author. */
 	warnings?: LoadError[],
 };
 
@@ -2197,7 +2194,7 @@ export type OwnSettingsView = {
 	problem?: string | null,
 };
 
-/**  One request for people without Flowglass: which, into which file. */
+/**  The request to export as a page, and the file. */
 export type PageOptions = {
 	request: string,
 	file: string,
@@ -3207,7 +3204,7 @@ export type Tags = {
 	title?: string | null,
 };
 
-/**  What to look for. */
+/**  A search for a text. */
 export type TextQuery = {
 	text: string,
 	session?: string | null,

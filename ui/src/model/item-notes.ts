@@ -1,4 +1,4 @@
-// What a conversation is without: items that only note what blocks did, folded into lines between the messages. Pure.
+// Folds items that are not part of a conversation, such as state changes, into lines between the messages. Pure.
 import { plural } from '../base/json';
 import type { Item, ItemView, ViewItem } from '../host/host';
 import type { Audience } from '../place';
@@ -7,7 +7,7 @@ import { failureOf } from './item';
 /** Which items are read for an audience of the window. */
 export const readFor = (audience: Audience): ItemView => (audience === 'messages' ? 'all' : audience);
 
-/** What each audience is called, what it sees, and what is said where that is nothing. */
+/** The label, the tooltip and the empty state of each audience. */
 export const AUDIENCE_WORDS: Record<Audience, { label: string; title: string; none: string }> = {
   messages: {
     label: 'Messages',
@@ -32,11 +32,11 @@ export const AUDIENCE_WORDS: Record<Audience, { label: string; title: string; no
   trace: {
     label: 'Trace',
     title: 'What only a developer may see',
-    none: 'Every item is also visible to somebody else.',
+    none: 'Every item is also visible to clients or models.',
   },
 };
 
-/** How notes of a type are counted. */
+/** The names of folded items by type, singular and plural. */
 const NOTES: Record<string, [one: string, more: string]> = {
   state_change: ['state change', 'state changes'],
   state_snapshot: ['state snapshot', 'state snapshots'],
@@ -46,7 +46,10 @@ const NOTES: Record<string, [one: string, more: string]> = {
   status: ['status', 'statuses'],
 };
 
-/** What a failed block left is no note: it is looked for. The blocks around it repeat its error. */
+/**
+ * Whether an item is folded. Items of a failed block are not, but those of its parents, which repeat its error,
+ * are.
+ */
 function isNote(item: Item, said: Map<string, string>): boolean {
   const { type, status, provenance } = item;
   if (!(type in NOTES)) return false;
@@ -60,7 +63,10 @@ function isNote(item: Item, said: Map<string, string>): boolean {
 
 export type Line = { is: 'item'; at: number; shown: ViewItem } | { is: 'notes'; id: string; at: number; words: string };
 
-/** Items as lines of a conversation: each run of notes is one, unless it was opened. `at` is the place in the list. */
+/**
+ * Items as lines of a conversation. Consecutive notes are one line unless it is open. `at` is the index in the
+ * list.
+ */
 export function linesOf(items: readonly ViewItem[], opened: ReadonlySet<string>): Line[] {
   const lines: Line[] = [];
   const said = new Map<string, string>();

@@ -1,4 +1,4 @@
-// Every icon of the window as the strokes of a 16 × 16 drawing. Static data: nothing from outside is ever drawn.
+// The strokes of every icon of the window, in 16 × 16. Static data, never from outside.
 
 export const ICONS: Record<string, string> = {
   check: 'M3.5 8.5l3 3 6-7',

@@ -1,8 +1,8 @@
 //! The driver of agents whose model answers with Calls (SEMANTICS §17).
 //!
 //! The agent's block runs a child for every tick: one model call, then the Calls of its solution, each a block of its
-//! own. A delegate is the same loop with a context of its own. The agent goes by what its ticks returned, so that a
-//! resume which takes ticks from the log goes on where they left. What a Call may see is decided in `scoping` alone.
+//! own. A delegate is the same loop with a context of its own. The agent depends only on the outputs of its ticks, so
+//! that a resume that takes ticks from the log continues after them. Only `scoping` decides what a Call may see.
 
 mod blocks;
 mod call;
@@ -44,10 +44,10 @@ pub use call::plan_with_arguments;
 pub use state::{message as state_message, of_context as state_of};
 pub use tools::fault as tool_fault;
 
-/// How many answers in a row may be no solution, or hold an output that does not fit, before the agent fails.
+/// How many consecutive answers may be invalid solutions or have an invalid output before the agent fails.
 const MAX_REFUSED: u32 = 3;
 
-/// Runs the body of a block of an agent.
+/// Runs the body of an agent's block.
 fn run(part: &CallPart, input: &Data, invocation: Invocation) -> LocalBoxFuture<'static, Result<StepValue, FlowError>> {
     let (cx, part, input) = (Context::of(&invocation), part.clone(), input.clone());
     async move { run_part(&cx, &part, &input).await }.boxed_local()
@@ -75,19 +75,19 @@ async fn run_part(cx: &Context, part: &CallPart, input: &Data) -> Result<StepVal
     }
 }
 
-/// Returns whether a mock script has no answer. Whoever wrote the script is told, and no model.
+/// Returns whether a mock script has no answer. This is an error for the script's author, not for the model.
 fn is_script_incomplete(error: &FlowError) -> bool {
     error.code.as_deref() == Some(INCOMPLETE_SCRIPT)
 }
 
-/// Returns what a message says of a Call that failed, if it does.
+/// Returns the text about a failed Call that a message reports, if it reports one.
 fn failure(message: &Value) -> Option<String> {
     let data = message.get("data").filter(|_| messages::kind(message) == messages::ERROR)?;
     let tool = data["call"]["_tool"].as_str().unwrap_or("?");
     Some(format!("the call of \"{tool}\" failed: {}", data["error"]["message"].as_str()?))
 }
 
-/// Returns what a message says of an output that does not fit, if it does: of the agent's own, and not of a Call's.
+/// Returns the text about an invalid output of the agent itself, not of a Call, if a message reports one.
 fn misfit(message: &Value) -> Option<&str> {
     let data =
         message.get("data").filter(|data| messages::kind(message) == messages::ERROR && data.get("call").is_none());
@@ -95,7 +95,7 @@ fn misfit(message: &Value) -> Option<&str> {
     error["message"].as_str().filter(|_| error["name"] == "CallOutputError")
 }
 
-/// Returns a number that the driver put into an input.
+/// Returns a number that the driver wrote into an input.
 fn number(input: &Value, name: &str) -> u32 {
     input[name].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default()
 }
@@ -105,12 +105,12 @@ struct Loop<'a> {
     of: &'a Rc<CallAgent>,
     name: &'a str,
     schema: Option<&'a Value>,
-    /// How many delegates are around it.
+    /// The number of delegates around it.
     depth: u32,
 }
 
 impl Loop<'_> {
-    /// Runs ticks until a solution has no Calls, and returns the output of that one.
+    /// Runs ticks until a solution has no Calls, and returns the output of that solution.
     async fn run(&self, cx: &Context, mut context: Vec<Value>) -> Result<Value, FlowError> {
         let mut refused: Option<(u32, FlowError)> = None;
         let mut failed: Option<String> = None;
@@ -128,7 +128,7 @@ impl Loop<'_> {
                 StepValue::new(input.into()),
             );
             let ended = match (ran.await, refused.take()) {
-                // The script has no answer to the correction: what had to be corrected says more.
+                // The script has no answer to the correction, so the error to be corrected is more useful.
                 (Err(error), Some((_, first))) if is_script_incomplete(&error) => {
                     return Err(FlowError { message: format!("{}; {}", first.message, error.message), ..first });
                 }

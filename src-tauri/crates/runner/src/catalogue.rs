@@ -1,4 +1,4 @@
-//! The flows of a workspace: which files there are, what they define, and why some do not load.
+//! The flows of a workspace: their files, their definitions, and their load errors.
 //!
 //! A file that stops loading keeps its last good version running and shows the error.
 
@@ -29,34 +29,34 @@ use crate::catalogue::runnable::what_runs;
 use crate::core::fault::Fault;
 use crate::views::{ActionRow, EntryRow, LoadErrorRow};
 
-/// Threads that evaluate flows need native stack for deep recursion of JavaScript and of values.
+/// The stack of threads that evaluate flows, which recurse deeply into JavaScript and values.
 pub(crate) const STACK: usize = 64 << 20;
 
-/// One flow file, or one that does not load.
+/// A flow, or a file that does not load.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct FlowRow {
-    /// The name it is run by; the file's stem when it does not load, and no earlier load told its name.
+    /// The name to run it by; the file's stem if it does not load and its name is not known from an earlier load.
     pub kind: String,
     /// Relative to the workspace.
     pub file: String,
     /// For people.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// What can be run.
+    /// Its actions.
     pub actions: Vec<ActionRow>,
-    /// What something else than a person's call starts: schedules, webhooks, bots, dispatchers.
+    /// Entries that persons do not call: schedules, webhooks, bots, dispatchers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub entries: Vec<EntryRow>,
-    /// Whether a mock script lies beside it.
+    /// Whether there is a mock script beside it.
     pub has_mock: bool,
     /// Why its newest version does not load.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<LoadErrorRow>,
-    /// Whether it is not loaded because its last load or run ended a process by a signal; it can be loaded anyway.
+    /// Whether it is not loaded because its last load or run crashed a process; a person can load it anyway.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub is_held_back: bool,
-    /// What is probably not what its author meant.
+    /// Probable mistakes of its author.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub warnings: Vec<LoadErrorRow>,
 }
@@ -64,23 +64,23 @@ pub struct FlowRow {
 /// One file's last good version and its newest error.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Entry {
-    /// None for a module that defines no flow.
+    /// Empty for a module that defines no flow.
     flows: Vec<Known>,
     error: Option<LoadError>,
     inputs: Vec<(PathBuf, String)>,
-    /// Of a file that is held back: the kinds of its flows, as far as they are known.
+    /// If the file is held back: the kinds of its flows, as far as they are known.
     held_back: Option<Vec<String>>,
 }
 
-/// A flow of a file, beside those of other files; found anew with every refresh.
+/// A flow of a file, and its conflicts with other files, which every refresh determines again.
 #[derive(Clone, Debug)]
 struct Known {
     loaded_flow: Arc<LoadedFlow>,
-    /// Another flow has its kind, or it is that of a file that is held back.
+    /// Set if another flow, or a flow of a file that is held back, has the same kind.
     refusal: Option<LoadError>,
-    /// Another file exports the same flow, and lists it.
+    /// Whether another file exports the same flow and lists it.
     is_elsewhere: bool,
-    /// Its shared state conflicts with that of an earlier flow.
+    /// Set if its shared state conflicts with that of an earlier flow.
     clash: Option<LoadError>,
 }
 
@@ -89,18 +89,18 @@ struct Known {
 pub(crate) struct LoadedFlow {
     pub(crate) bundle: Arc<Bundle>,
     pub(crate) flow: FlowDescription,
-    /// What is kept if it ends this process.
+    /// The record that stays if it crashes this process.
     pub(crate) end_record: Arc<EndRecord>,
 }
 
 impl Entry {
-    /// Of a file that is not loaded automatically.
+    /// The entry of a file that is not loaded automatically.
     fn held_back(ended: Ended) -> Entry {
         let Ended { inputs, kinds, error, .. } = ended;
         Entry { flows: Vec::new(), error: Some(error), inputs, held_back: Some(kinds) }
     }
 
-    /// What a file whose flows are not loaded is listed by.
+    /// The names by which a file is listed whose flows are not loaded.
     fn names(&self, file: &Path) -> Vec<String> {
         self.held_back.clone().filter(|kinds| !kinds.is_empty()).unwrap_or_else(|| vec![name_of(file)])
     }
@@ -115,15 +115,14 @@ pub(crate) struct Catalogue {
 }
 
 impl Catalogue {
-    /// Takes over what has not changed and what is cached, which costs a hash for each file; answers with the files
-    /// that are to be loaded.
+    /// Keeps unchanged files and takes cached ones, at the cost of a hash for each file. Returns the files to load.
     pub(crate) fn look(&mut self, loading: &Loading<'_>) -> Result<Vec<PathBuf>, Fault> {
         let found = files::flow_files(loading.workspace, loading.folders, &mut self.sightings)?;
         let files = &found.files;
         self.entries.retain(|file, _| files.binary_search(file).is_ok());
         let mut stale = Vec::new();
         for file in files {
-            // Another process may have recorded it since, or dropped the record.
+            // Another process may have written or removed the record since.
             if let Some(ended) = Ended::read(loading, file) {
                 self.entries.insert(file.clone(), Entry::held_back(ended));
                 continue;
@@ -144,13 +143,13 @@ impl Catalogue {
         Ok(stale)
     }
 
-    /// Where flows were looked for, and what to do where there are none.
+    /// Describes where flows were searched, and what to do if there are none.
     pub(crate) fn whereabouts(&self, loading: &Loading<'_>) -> String {
         self.found.whereabouts(loading.workspace, loading.folders)
     }
 
-    /// Sets what a file came to. [`refuse`](Self::refuse) must follow when all files are loaded, because it compares
-    /// every flow with others.
+    /// Sets the entry of a file. When all files are loaded, [`refuse`](Self::refuse) must follow, which compares every
+    /// flow with others.
     fn insert(&mut self, file: PathBuf, mut new: Entry) {
         if new.error.is_some() && new.held_back.is_none() {
             new.flows = self.entries.remove(&file).map(|known| known.flows).unwrap_or_default();
@@ -183,13 +182,13 @@ impl Catalogue {
         known.is_some_and(|entry| !entry.flows.is_empty() || entry.error.is_some())
     }
 
-    /// Whether nothing is known of any file.
+    /// Whether no file is known.
     pub(crate) fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// Two flows must not have one kind: that of the file that defines it keeps it, else the first by path. What
-    /// another file only exports again is no second flow.
+    /// Refuses flows with the kind of another flow. The flow of the file that defines it keeps the kind, or else the
+    /// first by path. A flow that another file only re-exports does not count.
     fn refuse_doubles(&mut self) {
         let mut owners: BTreeMap<&str, &Arc<LoadedFlow>> = BTreeMap::new();
         for Known { loaded_flow, .. } in self.entries.values().flat_map(|entry| &entry.flows) {
@@ -198,7 +197,7 @@ impl Catalogue {
                 *owner = loaded_flow;
             }
         }
-        // A file that exports such a flow again runs the same code.
+        // A file that re-exports such a flow runs the same code.
         let held: Vec<(PathBuf, Vec<String>, LoadError)> = self.entries.iter().filter_map(held_flows).collect();
         let held_back = |own: &LoadedFlow| {
             let mut of = held.iter().filter(|(file, ..)| own.bundle.inputs.contains(file));
@@ -224,7 +223,7 @@ impl Catalogue {
         }
     }
 
-    /// The version to run of a kind.
+    /// Returns the version to run of a kind.
     pub(crate) fn find(&self, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
         let all =
             || self.entries.values().flat_map(|entry| &entry.flows).filter(|known| known.loaded_flow.flow.kind == kind);
@@ -265,7 +264,7 @@ impl Catalogue {
         Err(Fault::not_found(format!("unknown flow \"{kind}\"; {known}")))
     }
 
-    /// As [`find`](Self::find), but never an earlier version of a file that does not load as it is now.
+    /// Like [`find`](Self::find), but never an earlier version of a file whose current version does not load.
     pub(crate) fn find_as_it_is(&self, kind: &str) -> Result<Arc<LoadedFlow>, Fault> {
         let found = self.find(kind)?;
         let is_of = |entry: &&Entry| entry.flows.iter().any(|known| Arc::ptr_eq(&known.loaded_flow, &found));
@@ -275,18 +274,18 @@ impl Catalogue {
         }
     }
 
-    /// The flows that load, those of a kind that another file has among them.
+    /// The flows that load, including those with the kind of another flow.
     fn flows(&self) -> impl Iterator<Item = &FlowDescription> {
         self.entries.values().flat_map(|entry| &entry.flows).map(|known| &known.loaded_flow.flow)
     }
 
-    /// What is probably not what the author of a flow meant.
+    /// The warnings about a flow.
     pub(crate) fn warnings(&self, kind: &str) -> Vec<LoadErrorRow> {
         let those = self.flows().filter(|flow| flow.kind == kind);
         those.flat_map(|flow| &flow.warnings).map(LoadErrorRow::from).collect()
     }
 
-    /// What people see; modules without a flow are left out.
+    /// The list for people, without modules that define no flow.
     pub(crate) fn rows(&self, workspace: &Path) -> Result<Vec<FlowRow>, Fault> {
         let mut rows = Vec::new();
         for (file, entry) in &self.entries {
@@ -301,7 +300,8 @@ impl Catalogue {
                 is_held_back: entry.held_back.is_some(),
                 warnings: Vec::new(),
             };
-            // A server's settings need what no flow has; where its flows are found without them, that is no error.
+            // A server's settings need things that flows do not have. If flows were found without them, do not report
+            // it.
             let is_beside_flows = is_host_settings(file) && self.flows().next().is_some();
             if entry.flows.is_empty() && entry.error.is_some() && !is_beside_flows {
                 rows.extend(entry.names(file).into_iter().map(|name| row(name, entry.error.as_ref())));
@@ -328,8 +328,8 @@ fn held_flows((file, entry): (&PathBuf, &Entry)) -> Option<(PathBuf, Vec<String>
     Some((file.clone(), entry.held_back.clone()?, entry.error.clone()?))
 }
 
-/// The warnings of one of a file's flows. What is told of the file is told of each, and belongs to the flow that it
-/// names, or else to the first that is listed with the file.
+/// The warnings of one of a file's flows. A warning about the file belongs to the flow that it names, or else to the
+/// first listed flow of the file.
 fn own_warnings(flows: &[Known], at: usize) -> impl Iterator<Item = &LoadError> {
     flows[at].loaded_flow.flow.warnings.iter().filter(move |warning| {
         let names = |known: &Known| warning.message.starts_with(&format!("Flow \"{}\"", known.loaded_flow.flow.kind));
@@ -339,8 +339,8 @@ fn own_warnings(flows: &[Known], at: usize) -> impl Iterator<Item = &LoadError> 
 }
 
 impl LoadedFlow {
-    /// Whether two flows of one kind are one definition, in two bundles. Those may differ in the column, where a module
-    /// is bundled in another form.
+    /// Whether two flows of one kind are the same definition in two bundles. The column may differ, because a module
+    /// may be bundled in another form.
     fn is_defined_with(&self, other: &LoadedFlow) -> bool {
         let places = self.flow.defined_at.as_ref().zip(other.flow.defined_at.as_ref());
         places.is_some_and(|(one, other)| (&one.file, one.line) == (&other.file, other.line))
@@ -351,13 +351,12 @@ impl LoadedFlow {
     }
 }
 
-/// Whether a file holds the settings of a host of the framework.
+/// Whether a file has the settings of a host of the framework.
 fn is_host_settings(file: &Path) -> bool {
     file.file_name().and_then(|name| name.to_str()).is_some_and(script::is_host_settings)
 }
 
-/// The name of a flow whose file does not load: the file's, or that of its folder where all files of flows are called
-/// the same.
+/// The name of a flow whose file does not load: that of the file, or that of its folder if the file has a common name.
 fn name_of(file: &Path) -> String {
     let stem = file.file_stem().unwrap_or_default();
     let folder = file.parent().and_then(Path::file_name);
@@ -365,7 +364,7 @@ fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The mock script that lies beside a flow: `x.mock.json` for `x.ts`.
+/// The mock script beside a flow: `x.mock.json` for `x.ts`.
 pub(crate) fn mock_file(flow: &Path) -> PathBuf {
     flow.with_extension("mock.json")
 }

@@ -1,4 +1,4 @@
-//! Reading the command line, where clap alone would say too much or the wrong thing.
+//! Reads the command line, and improves errors and help where clap alone would be misleading.
 
 use std::ffi::OsString;
 
@@ -9,14 +9,14 @@ use clap::{CommandFactory, FromArgMatches};
 use super::Cli;
 use super::runs::REMOVES;
 
-/// The commands that may ask models: only there `--trust` does something.
+/// The commands that may call models, and for which `--trust` has an effect.
 const ASK_MODELS: &[&str] = &["open", "run", "trigger", "resume", "retry", "fork", "mcp"];
 
-/// The commands that write: only there `--durability` does something.
+/// The commands that write, and for which `--durability` has an effect.
 const WRITE: &[&str] =
     &["open", "run", "trigger", "resume", "retry", "fork", "abort", "tag", "import", "delete", "compact", "demo"];
 
-/// What the program was asked to do.
+/// Parses the command line.
 pub(crate) fn read() -> Result<Cli, clap::Error> {
     let mut command = command();
     let arguments = with_removed_tags(without_bare_data(std::env::args_os().collect()));
@@ -43,7 +43,7 @@ fn without_bare_data(arguments: Vec<OsString>) -> Vec<OsString> {
     (0..arguments.len()).filter(|at| !is_bare(*at)).map(|at| arguments[at].clone()).collect()
 }
 
-/// The flags that take the next argument, whatever it begins with.
+/// The flags that take the next argument even if it begins with a hyphen.
 const TAKE_ONE: [&str; 7] = ["--dir", "--data", "--durability", "--note", "--title", "--by", "--session"];
 
 /// The error of a flag whose value may begin with a hyphen, as a negative number does, if another flag follows it: clap
@@ -76,7 +76,7 @@ fn with_removed_tags(mut arguments: Vec<OsString>) -> Vec<OsString> {
         let is_short = argument.len() > 1 && argument.starts_with('-') && !argument.starts_with("--");
         if TAKE_ONE.contains(&argument) {
             at += 1;
-            // It stands for the request.
+            // It replaces the argument of the request.
             words += i32::from(argument == "--session");
         } else if is_short && words > 1 {
             arguments[at] = format!("{REMOVES}{}", &argument[1..]).into();
@@ -88,7 +88,7 @@ fn with_removed_tags(mut arguments: Vec<OsString>) -> Vec<OsString> {
     arguments
 }
 
-/// The commands with their flags. Every command takes the global ones; its help names those that do something there.
+/// The commands with their flags. Every command accepts the global flags, but its help names only those with an effect.
 fn command() -> clap::Command {
     let mut command = Cli::command();
     for (flag, commands) in [("trust", ASK_MODELS), ("durability", WRITE)] {
@@ -99,7 +99,7 @@ fn command() -> clap::Command {
     command
 }
 
-/// An error with a better tip than clap's own, where there is one.
+/// Replaces clap's tip by a better one, if there is one.
 fn advised(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     if error.kind() != ErrorKind::UnknownArgument {
         return error;
@@ -109,7 +109,7 @@ fn advised(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
         _ => None,
     };
     let (unknown, suggested) = (text(ContextKind::InvalidArg), text(ContextKind::SuggestedArg));
-    // Clap finds it like `--request`; nobody who only mistyped a letter is to let keys go elsewhere.
+    // Clap also suggests it for a mistyped `--request`, but a typo must not lead to trusting the folder.
     if suggested.as_deref() == Some("--trust") && !unknown.as_ref().is_some_and(|flag| flag.starts_with("--tr")) {
         error.remove(ContextKind::SuggestedArg);
     }
@@ -120,7 +120,7 @@ fn advised(mut error: clap::Error, arguments: &[OsString]) -> clap::Error {
     error
 }
 
-/// What stands behind a `--mock` and a space, where that is what nobody understood or looks like a script's name.
+/// The argument after `--mock` and a space, if it was not recognised or looks like the name of a script.
 fn file_of_mock<'a>(arguments: &'a [OsString], unknown: Option<&str>) -> Option<&'a str> {
     let at = arguments.iter().position(|argument| argument == "--mock")?;
     let file = arguments.get(at + 1)?.to_str()?;
@@ -132,7 +132,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_is_no_text_of_the_flag_before_it() {
+    fn a_flag_is_not_the_value_of_the_flag_before_it() {
         let missing = |line: &str| {
             let arguments: Vec<OsString> = line.split(' ').map(OsString::from).collect();
             missing_value(&mut command(), &arguments).map(|error| error.to_string())
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hyphen_before_a_tag_is_no_flag() {
+    fn a_hyphen_before_a_tag_is_not_a_flag() {
         let read = |line: &str| {
             let arguments = with_removed_tags(line.split(' ').map(OsString::from).collect());
             arguments.iter().map(|argument| argument.to_string_lossy().into_owned()).collect::<Vec<_>>().join(" ")

@@ -68,7 +68,7 @@ pub fn with_ancestors(path: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 thread_local! {
-    /// How often two paths were compared, for tests of how much work something is.
+    /// How often two paths were compared, for tests of the amount of work.
     pub(crate) static COMPARED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
@@ -91,7 +91,7 @@ pub fn is_inside(path: &str, outer: &str) -> bool {
     path_below(path, outer).is_some()
 }
 
-/// Returns the range that holds, of all paths in alphabetical order, exactly those inside a path.
+/// Returns the range of exactly the paths inside a path, in alphabetical order.
 pub fn range_inside(path: &str) -> Range<String> {
     // `0` is the character after `/`.
     format!("{path}/")..format!("{path}0")
@@ -152,13 +152,12 @@ pub fn background_parent(path: &str) -> Option<&str> {
     None
 }
 
-/// Returns whether a path is that of a hook that runs at the end of a request that fails, or of every request, or is
-/// inside of one.
+/// Returns whether a path is in a hook that runs at the end of every request, or of a failed one.
 pub fn is_of_end_hook(path: &str) -> bool {
     END_HOOKS.iter().any(|hook| path.starts_with(hook))
 }
 
-/// The beginnings of the paths of the hooks that run at the end of a request that fails, or of every request.
+/// The prefixes of the paths of the hooks that run at the end of every request, or of a failed one.
 pub(crate) const END_HOOKS: [&str; 3] = ["action.onErrored:", "request.onErrored:", "request.onFinished:"];
 
 /// The segment of `request.onStepErrored`, before its block's name.

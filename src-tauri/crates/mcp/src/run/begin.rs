@@ -1,7 +1,7 @@
-//! Beginning a request: it may wait for long, because another process keeps the database locked.
+//! Starts a request. This may take long if another process keeps the database locked.
 //!
-//! A call is answered in time all the same. What was to begin begins as soon as it can, unless its client has cancelled
-//! the call: then it is aborted.
+//! The call is answered in time anyway. The request starts as soon as it can, and is aborted if its client has
+//! cancelled the call.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Instant as Clock;
@@ -12,7 +12,7 @@ use super::{LOOK, WAIT};
 use crate::arguments::Refused;
 use crate::door::{Door, STACK};
 
-/// Between the thread that begins a request and the call that waits for it.
+/// Shared by the thread that starts a request and the call that waits for it.
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,
@@ -32,7 +32,7 @@ impl Shared {
     }
 }
 
-/// Begins a request on a thread of its own, and waits for that, but not for long. `None` if it has not begun.
+/// Starts a request on a separate thread, and waits a limited time for it. `None` if it has not begun by then.
 pub(super) fn begin(
     door: &Door,
     since: Clock,
@@ -45,7 +45,7 @@ pub(super) fn begin(
         let mut state = ours.state();
         match (&began, state.has_left && state.is_cancelled) {
             (Ok(Answered::Resumed(running)), true) => {
-                // One that has ended needs no abort.
+                // Ignore the error for a request that has ended.
                 let _ = own.workspace.abort(&running.request_id);
             }
             _ => state.began = Some(began),

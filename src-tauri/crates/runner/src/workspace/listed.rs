@@ -1,4 +1,4 @@
-//! Lists of sessions and requests, each with the first words of what was asked.
+//! Lists of sessions and requests, each with the first words of its input.
 
 use store::{RequestQuery, SessionQuery};
 
@@ -7,7 +7,7 @@ use crate::core::fault::Fault;
 use crate::views::{ErrorInfo, ListedRequest, ListedSession, RequestRow, span};
 
 impl Workspace {
-    /// Sessions, in the order that is asked for, with what their newest requests were about.
+    /// Sessions in the requested order, with the first words of their newest requests.
     pub fn listed_sessions(&self, query: SessionQuery) -> Result<Vec<ListedSession>, Fault> {
         let rows = self.session_rows(query)?;
         let requests: Vec<&str> = rows.iter().map(|(stored, _)| stored.last_request.as_str()).collect();
@@ -17,19 +17,19 @@ impl Workspace {
             last_request: stored.last_request,
             last_action: stored.last_action,
             last_duration_ms: stored.last_finished_at.map(|end| span(stored.last_started_at, end)),
-            // A list needs no stack, and one may be long.
+            // Lists do not show stacks, which may be long.
             last_error: stored.last_error.as_ref().map(|error| ErrorInfo { stack: None, ..ErrorInfo::from(error) }),
             words,
         });
         Ok(listed.collect())
     }
 
-    /// Requests, in the order that is asked for, with what they were asked.
+    /// Requests in the requested order, with the first words of their inputs.
     pub fn listed_requests(&self, query: RequestQuery) -> Result<Vec<ListedRequest>, Fault> {
         self.with_words(self.requests(query)?)
     }
 
-    /// Requests by their ids, with what they were asked, without those that there are not.
+    /// Requests by their ids, with the first words of their inputs. Unknown ids are left out.
     pub(super) fn listed(&self, ids: &[&str]) -> Result<Vec<ListedRequest>, Fault> {
         let mut rows = Vec::with_capacity(ids.len());
         for id in ids {
@@ -38,7 +38,7 @@ impl Workspace {
         self.with_words(rows)
     }
 
-    /// The first words of what a request was asked.
+    /// The first words of a request's input.
     pub fn input_words(&self, request: &str) -> Result<Option<String>, Fault> {
         let words = self.store.input_words(&[request]).map_err(Fault::internal)?;
         Ok(words.into_iter().next().flatten())

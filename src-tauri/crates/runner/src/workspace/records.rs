@@ -1,4 +1,4 @@
-//! How a scope's record is shown: state of its own kind under its own name.
+//! Shows the record of a scope in a view, under the name of the scope.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::views::{Json, StateView};
 
-/// Puts a record where a view has its scope. A resource that is not there is left out.
+/// Puts a record into the view at its scope. A resource that does not exist is left out.
 pub(super) fn put_record(view: &mut StateView, scope: &ScopeKey, record: Record) {
     let version = record.version;
     let mut name = scope.kind.as_str().to_owned();
@@ -42,7 +42,7 @@ pub(super) fn put_record(view: &mut StateView, scope: &ScopeKey, record: Record)
     view.versions.insert(name, version);
 }
 
-/// A record's state as differences are read from it; a resource's text is under `$content`.
+/// The state of a record for comparisons. A resource's text is under `$content`.
 pub(super) fn shown(scope: &ScopeKey, record: Record) -> Option<Value> {
     match scope.kind {
         ScopeKind::Resource => record::shown(&record.state),
@@ -50,7 +50,7 @@ pub(super) fn shown(scope: &ScopeKey, record: Record) -> Option<Value> {
     }
 }
 
-/// Which of several scopes of one kind: a block's instance, or `<scope>/<path>` of a resource.
+/// Distinguishes scopes of one kind: a block's instance, or `<scope>/<path>` of a resource.
 pub(super) fn instance_of(scope: &ScopeKey) -> Option<String> {
     match scope.kind {
         ScopeKind::Sequencer | ScopeKind::Block => Some(scope.id.to_string()),

@@ -1,6 +1,6 @@
-//! Firing an entry by hand: a schedule's tick, a provider's delivery, a bot's event (SEMANTICS §1.7).
+//! Fires an entry by hand: a schedule's tick, a provider's delivery, a bot's event (SEMANTICS §1.7).
 //!
-//! The binding's own functions make the request of the event, on a thread of their own, before anything is written.
+//! The binding's functions make the request from the event, on a separate thread, before anything is written.
 
 use std::sync::Arc;
 
@@ -18,30 +18,30 @@ use crate::effects::outside::{live, now_ms};
 use crate::run::Running;
 use crate::run::prepare::load;
 
-/// What to fire.
+/// The entry and its event.
 #[derive(Clone, Debug, Default)]
 pub struct TriggerOptions {
     /// The flow's kind.
     pub flow: String,
     /// The entry's name or its address.
     pub entry: String,
-    /// For whom it runs; whom the entry names when absent.
+    /// The user; if absent, the one that the entry names.
     pub user: Option<String>,
-    /// The conversation; what the entry makes of the event when absent, or a new one.
+    /// The session; if absent, the one that the entry derives from the event, or a new one.
     pub session: Option<String>,
     /// The team.
     pub project: Option<String>,
-    /// The request's id; a new one when absent.
+    /// The request's id; if absent, a new one.
     pub request: Option<String>,
-    /// The event's payload, or all of it; of a schedule an input in place of its own.
+    /// The event's payload, or the whole event; for a schedule, an input that replaces its own.
     pub input: Option<Value>,
     /// Which mock script answers models.
     pub mock: Mock,
 }
 
 impl Workspace {
-    /// Fires an entry: its request runs as an action's does. Nothing is written when it is refused, or when the entry
-    /// lets the event pass.
+    /// Fires an entry: its request runs like that of an action. Nothing is written if it is refused or if the entry
+    /// ignores the event.
     pub fn trigger(&self, options: TriggerOptions) -> Result<Running, Fault> {
         self.check_writable()?;
         let loaded_flow = self.with_catalogue(|catalogue| catalogue.find(&options.flow))?;
@@ -74,7 +74,7 @@ impl Workspace {
     }
 }
 
-/// A mapping that failed: the event is not one that it takes.
+/// The error of a failed mapping: the entry does not accept the event.
 fn unmapped(entry: &str, error: &FlowError) -> Fault {
     let place = error.location.as_ref().map(|place| format!(" ({}:{}:{})", place.file, place.line, place.column));
     Fault::invalid(format!(

@@ -23,7 +23,7 @@ use crate::row::payload::{self, Payload};
 
 /// Larger values are stored in `payload`, so that several rows fit into a page of 4 KiB.
 pub(crate) const MAX_INLINE_BYTES: usize = 3 << 10;
-/// About how many bytes one part of a list has.
+/// The approximate size of a part of a list in bytes.
 const LIST_PART_BYTES: usize = 8 << 10;
 /// The stack of a thread that holds values: the default one is too small for code that recurses into deep JSON.
 pub(crate) const THREAD_STACK_BYTES: usize = 64 << 20;
@@ -49,7 +49,7 @@ pub(crate) fn of_event(kind: &EventKind) -> Result<Body, Error> {
         return Ok(Body { text: serde_json::to_string(&fields)?, payloads });
     }
     let mut payloads = Vec::new();
-    // A large event is not written out twice.
+    // Do not serialize a large event twice.
     let text = if value_bytes(kind) <= MAX_INLINE_BYTES { Some(serde_json::to_string(kind)?) } else { None };
     let text = if let Some(text) = text.filter(|text| is_stored_as_is(text)) {
         text
@@ -83,7 +83,7 @@ pub(crate) fn event(connection: &Connection, kind: &str, text: &str) -> Result<E
     fields(connection, &tagged(kind, text)?)
 }
 
-/// As [`event`], of a body that [`has_no_reference`].
+/// Like [`event`], for a body that [`has_no_reference`].
 pub(crate) fn event_in_place(kind: &str, text: &str) -> Result<EventKind, Error> {
     if !KINDS.contains(&kind) {
         return unknown(kind, parse(text)?);
@@ -119,7 +119,7 @@ pub(crate) fn checksum(text: &str) -> i64 {
     u32::from_be_bytes([a, b, c, d]).into()
 }
 
-/// As [`event`], after comparing the checksum if there is one.
+/// Like [`event`], after comparing the checksum if there is one.
 pub(crate) fn checked_event(
     connection: &Connection,
     kind: &str,
@@ -130,7 +130,7 @@ pub(crate) fn checked_event(
     event(connection, kind, text)
 }
 
-/// Fails if a body does not fit its checksum, where it has one.
+/// Fails if a body does not match its checksum, if it has one.
 pub(crate) fn compare_checksum(text: &str, known: Option<i64>) -> Result<(), Error> {
     if known.is_some_and(|known| known != checksum(text)) {
         return Err(Error::Damaged("its content does not fit its checksum".to_owned()));
@@ -138,7 +138,7 @@ pub(crate) fn compare_checksum(text: &str, known: Option<i64>) -> Result<(), Err
     Ok(())
 }
 
-/// As [`event`], `None` if the body is damaged.
+/// Like [`event`], but `None` if the body is damaged.
 pub(crate) fn event_if_readable(connection: &Connection, kind: &str, text: &str) -> Result<Option<EventKind>, Error> {
     match event(connection, kind, text) {
         Err(Error::Damaged(_)) => Ok(None),
@@ -146,7 +146,7 @@ pub(crate) fn event_if_readable(connection: &Connection, kind: &str, text: &str)
     }
 }
 
-/// As [`event`], with references left in place of large values; `None` if one stands where the fields of an event do.
+/// Like [`event`], but references to large values stay; `None` if the event's fields themselves are such a reference.
 pub(crate) fn event_unresolved(kind: &str, text: &str) -> Option<EventKind> {
     let rest = text.strip_prefix('{').filter(|rest| *rest != "}")?;
     from_json(&format!("{{\"kind\":\"{kind}\",{rest}")).ok()
@@ -169,7 +169,7 @@ pub(crate) fn value(connection: &Connection, text: &str) -> Result<Value, Error>
     Ok(value)
 }
 
-/// What stands in the place of a value in a body whose references are left.
+/// A reference in a body in which references are not resolved.
 pub(crate) enum Reference<'a> {
     /// The value is a payload, or several.
     Elsewhere,
@@ -177,7 +177,7 @@ pub(crate) enum Reference<'a> {
     Escaped(&'a Value),
 }
 
-/// What an object refers to or escapes, if it does.
+/// Returns the reference or the escaped object that an object is, if any.
 pub(crate) fn reference(value: &Value) -> Option<Reference<'_>> {
     let fields = value.as_object().filter(|fields| fields.len() == 1)?;
     match fields.iter().next().map(|(name, inner)| (name.as_str(), inner))? {
@@ -217,12 +217,13 @@ fn is_stored_as_is(text: &str) -> bool {
     text.len() <= MAX_INLINE_BYTES && has_no_reference(text)
 }
 
-/// Whether a text may contain references. May be wrong about a flow's own text, never about a reference.
+/// Whether a text may contain references. May be true for a text without references, but never false for one with them.
 pub(crate) fn may_have_references(text: &str) -> bool {
     !has_no_reference(text)
 }
 
-/// Quotes inside JSON strings are escaped, so this matches keys and whole strings only.
+/// Whether a text contains no reference. Quotes inside JSON strings are escaped, so this matches only keys and whole
+/// strings.
 pub(crate) fn has_no_reference(text: &str) -> bool {
     !text.contains("\"$")
         || ![PAYLOAD_KEY, PARTS_KEY, ESCAPE_KEY].iter().any(|key| text.contains(&format!("\"{key}\"")))
@@ -237,7 +238,7 @@ fn without_tag(kind: &str, text: &str) -> Result<String, Error> {
     Ok(format!("{{{}", rest.trim_start_matches(',')))
 }
 
-/// Replaces large values by references, innermost first. Returns about how many bytes of JSON remain.
+/// Replaces large values by references, innermost first. Returns the approximate number of remaining bytes of JSON.
 fn move_out_large(value: &mut Value, payloads: &mut Vec<Payload>) -> Result<usize, Error> {
     let bytes = match value {
         Value::Array(items) => {

@@ -1,5 +1,5 @@
-//! Adds entries to the queue of removals, the table `removal`: what was deleted, and what an import brought that did
-//! not finish. `transfer::removal` removes the rows later, a few at a time.
+//! Adds entries to the queue of removals, the table `removal`: deleted rows, and rows of unfinished imports.
+//! `transfer::removal` removes the rows later, a few at a time.
 
 use crate::sql::Connection;
 use crate::sql::OptionalExtension;
@@ -7,9 +7,9 @@ use crate::sql::OptionalExtension;
 use crate::row::body;
 use crate::row::error::Error;
 
-/// Queues an entry, or counts that it was queued again.
+/// Queues an entry, or increments its count if it is queued already.
 pub(crate) fn queue(connection: &Connection, kind: &str, n: i64, name: Option<&str>) -> Result<(), Error> {
-    // A process that is working on the entry sees by the count that there is more to do.
+    // By the count, a process that is working on the entry sees that there is more to do.
     connection
         .prepare_cached(
             "INSERT INTO removal (kind, n, name) VALUES (?1, ?2, ?3)

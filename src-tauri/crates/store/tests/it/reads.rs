@@ -57,9 +57,9 @@ fn a_request_row_follows_its_events() {
     assert!(bed.request("x").unwrap().is_none());
 }
 
-/// As an import does it: what came last may have begun first.
+/// After an import, a request that was inserted last may have begun first.
 #[test]
-fn requests_of_all_sessions_are_listed_by_when_they_began() {
+fn requests_of_all_sessions_are_listed_by_their_start() {
     let bed = bed();
     for (id, session, at) in [("late", "s1", 3_000), ("early", "s2", 1_000), ("between", "s1", 2_000)] {
         let event = Event { at, ..event(1, None, 0, started(session)) };
@@ -84,12 +84,12 @@ fn an_event_is_found_by_its_time_between_two_others() {
         assert_eq!(seq((0, 40), ms), ms as u64);
     }
     assert_eq!((seq((0, 40), 0), seq((0, 40), 99), seq((7, 7), 30)), (0, 40, 7));
-    // Nothing outside of what is asked for.
+    // Never outside the given range.
     assert_eq!((seq((10, 20), 3), seq((10, 20), 15), seq((10, 20), 33), seq((30, 90), 35)), (10, 15, 20, 35));
 }
 
 #[test]
-fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
+fn lists_are_newest_first_and_filtered() {
     let bed = bed();
     for n in 0..6 {
         let mut request = Request::begin_in(&bed, &format!("r{n}"), &format!("s{}", n % 3));
@@ -122,7 +122,7 @@ fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
     );
     let people = || (bed.users().unwrap(), bed.projects().unwrap());
     assert_eq!(people(), (vec!["ada".to_owned()], vec!["apollo".to_owned()]));
-    // What a flow keeps apart of them is nobody's name; a user without a request is known by the state.
+    // States that a flow isolates add no names. A user without a request is known by the state.
     let mut request = Request::begin_in(&bed, "r7", "s1");
     request.write(&ScopeKey::isolated(ScopeKind::User, "ada", "support"), 0, &[push("list", json!(1))]).unwrap();
     request.write(&ScopeKey::isolated(ScopeKind::Project, "apollo", "support"), 0, &[push("list", json!(1))]).unwrap();
@@ -131,7 +131,7 @@ fn lists_are_newest_first_and_narrowed_by_what_is_asked() {
 }
 
 #[test]
-fn a_session_row_counts_and_is_named() {
+fn a_session_row_has_counts_and_a_title() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     request.append(vec![item(false), item(true), item(false)], AppendMode::Committed).unwrap();
@@ -148,7 +148,7 @@ fn a_session_row_counts_and_is_named() {
 }
 
 #[test]
-fn events_are_cut_out_by_number_kind_and_page() {
+fn events_are_selected_by_number_kind_and_page() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     for n in 0..10 {
@@ -197,7 +197,7 @@ fn a_journal_is_the_sessions_notes_in_order() {
     let bed = bed();
     for (id, session) in [("a", "ses"), ("b", "other"), ("c", "ses")] {
         let mut request = Request::begin_in(&bed, id, session);
-        // What an attempt said that came to nothing was not said.
+        // The note of an attempt without effect does not count.
         request.commit_at("root/step:x", 0, EventKind::JournalAppended { entry: json!({"text": "lost"}) });
         request.commit_at("root/step:x", 0, block_finished(Outcome::Abandoned, None));
         request.commit_at("root/step:x", 1, EventKind::JournalAppended { entry: json!({"text": id}) });
@@ -208,7 +208,7 @@ fn a_journal_is_the_sessions_notes_in_order() {
     assert_eq!((&*notes[1].request, notes[1].seq, notes[1].path.as_deref()), ("c", 4, Some("root/step:x")));
 }
 
-/// A reader that waits in the middle of a read does not hold up the writer, nor see its commits.
+/// A reader that pauses in the middle of a read does not block the writer, and does not see its commits.
 #[test]
 fn readers_and_the_writer_do_not_wait_for_each_other() {
     let bed = bed();
@@ -226,7 +226,7 @@ fn readers_and_the_writer_do_not_wait_for_each_other() {
 }
 
 #[test]
-fn a_block_is_told_by_its_input_without_reading_payloads() {
+fn a_block_is_described_by_its_input_without_reading_payloads() {
     let bed = bed();
     let mut request = Request::begin(&bed, "r");
     let mut called = |path: &str, input: Recorded| {

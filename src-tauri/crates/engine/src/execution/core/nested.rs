@@ -1,4 +1,4 @@
-//! What a block keeps of the blocks that its functions run (SEMANTICS §2.10): those that run now, and the results.
+//! The blocks that a block's functions run (SEMANTICS §2.10): the running ones, and the results of the others.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -36,12 +36,12 @@ impl NestedResults {
     }
 }
 
-/// The blocks that the functions of one block run at the moment.
+/// The blocks that the functions of one block are running.
 #[derive(Default)]
 pub(crate) struct Nested {
     running: Cell<u32>,
     waiting: RefCell<Vec<oneshot::Sender<()>>>,
-    /// The error of the block, if one of them could not end.
+    /// The error for the block, if one of these blocks could not end.
     failure: RefCell<Option<FlowError>>,
 }
 
@@ -51,7 +51,7 @@ impl Nested {
         self.running.set(self.running.get() + 1);
     }
 
-    /// Notes that a block has ended, and continues what waits for the last one.
+    /// Notes that a block has ended. If it was the last one, wakes the waiter.
     pub(crate) fn leave(&self) {
         self.running.set(self.running.get() - 1);
         if self.running.get() == 0 {
@@ -62,7 +62,7 @@ impl Nested {
         }
     }
 
-    /// Returns why the block cannot go on, once all that it runs have ended: they are not cut off.
+    /// Waits until all running blocks have ended, because they are not cut off. Returns why the block cannot go on.
     pub(crate) async fn end(&self) -> FlowError {
         if self.running.get() > 0 {
             let (sender, receiver) = oneshot::channel();
@@ -73,7 +73,7 @@ impl Nested {
         self.failure.take().unwrap_or_else(FlowError::suspended)
     }
 
-    /// Notes why the block cannot go on. Code that does not fit the log goes before a question.
+    /// Notes why the block cannot go on. A mismatch of the code and the log takes precedence over a question.
     pub(crate) fn stop(&self, error: FlowError) {
         let mut failure = self.failure.borrow_mut();
         if failure.as_ref().is_none_or(FlowError::is_suspension) {

@@ -19,7 +19,7 @@ type MessageHash = [u8; 32];
 #[derive(Debug)]
 struct Call {
     messages: Vec<Option<MessageHash>>,
-    /// For how many messages it is the newest call that holds them. At 0 it is removed.
+    /// The number of messages for which it is the newest call that holds them. At 0 it is removed.
     newest_of: usize,
 }
 
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_stored_is_whole_again_when_it_is_read() {
+    fn stored_requests_are_read_completely() {
         let reference = json!({ "of": 1, "at": 0 });
         let odd = json!({ "role": "user", "content": reference });
         let calls = [
@@ -161,7 +161,7 @@ mod tests {
         ];
         let mut events = Vec::new();
         for (at, messages) in calls.iter().enumerate() {
-            // As if the request was resumed in between.
+            // As after a resume in between.
             let mut held = StoredMessages::of(&events);
             let stored = held.store(at as Seq + 1, request(messages));
             events.push(event(at as Seq + 1, stored));
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_loop_grows_with_what_is_said() {
+    fn the_log_of_a_loop_grows_linearly() {
         let mut held = StoredMessages::default();
         let (mut messages, mut bytes) = (vec![said("begin")], Vec::new());
         for step in 0..200 {
@@ -190,6 +190,6 @@ mod tests {
             messages.extend([said(&format!("asks {step:03}")), said(&format!("answers {step:03}"))]);
         }
         assert!(bytes.iter().all(|size| *size < 200), "{bytes:?}");
-        assert_eq!(held.calls.len(), 1, "what is referred to no more is forgotten");
+        assert_eq!(held.calls.len(), 1, "calls without references are removed");
     }
 }

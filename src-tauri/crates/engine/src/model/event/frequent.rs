@@ -1,6 +1,6 @@
-//! The most frequent kinds of events, read without the copy that a tag among the fields needs.
+//! Reads the most frequent kinds of events without the copy that serde makes for a tag among the fields.
 //!
-//! Each has the fields of its kind in [`EventKind`], with the same defaults. Must read every text as `EventKind` does.
+//! Each has the fields of its kind in [`EventKind`], with the same defaults. Must give the same result as `EventKind`.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ struct StateChanged {
 }
 
 impl EventKind {
-    /// Reads an event of a kind from its fields, a JSON object. `None` where the kind is none of the frequent ones.
+    /// Reads an event of a kind from its fields, a JSON object. `None` if the kind is not a frequent one.
     pub fn read_frequent(kind: &str, fields: &str) -> Option<Result<EventKind, Error>> {
         Some(match kind {
             "block_started" => from_json(fields).map(|fields| {
@@ -106,13 +106,13 @@ impl EventKind {
 mod tests {
     use super::*;
 
-    /// As every kind is read.
+    /// Reads any kind.
     fn tagged(kind: &str, fields: &str) -> Result<EventKind, Error> {
         from_json(&fields.replacen('{', &format!("{{\"kind\":\"{kind}\","), 1))
     }
 
     #[test]
-    fn a_frequent_kind_is_read_as_every_other() {
+    fn frequent_kinds_are_read_like_other_kinds() {
         let error = r#"{"name":"Error","message":"m","classes":["Error"]}"#;
         let cases = [
             ("block_started", r#"{"name":"a","block":"handler","input":"undefined"}"#.to_owned()),
@@ -155,7 +155,7 @@ mod tests {
             assert_eq!(read.as_ref().ok(), tagged(kind, &fields).as_ref().ok(), "{fields}");
             readable += usize::from(read.is_ok());
         }
-        // A number that no double holds, a field twice, one that is missing, and an unknown outcome.
+        // The others: a number that does not fit a double, a field twice, a missing field, and an unknown outcome.
         assert_eq!(readable, 9);
         assert!(EventKind::read_frequent("drift", "{}").is_none());
     }

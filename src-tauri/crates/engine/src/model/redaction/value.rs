@@ -1,8 +1,8 @@
-//! Secrets in a text by their values, in any encoding in which a server or a flow may repeat them.
+//! Finds secrets in a text by their values, in any encoding in which a server or a flow may repeat them.
 //!
-//! Each character may be percent-encoded or escaped as in JSON; the whole may be hexadecimal, or base64, also as a part
-//! of longer base64. A value of fewer than four characters would match by chance in the middle of other texts, so it is
-//! only redacted where it is the whole text.
+//! Each character may be percent-encoded or escaped as in JSON. The whole value may be hexadecimal or base64, also as a
+//! part of longer base64. A value of fewer than four characters would match by chance inside other texts, so it is only
+//! redacted if it is the whole text.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -21,9 +21,9 @@ const SHORTEST_VALUE: usize = 4;
 /// Values that must not be recorded.
 #[derive(Clone)]
 pub struct Secrets {
-    /// What is searched for: each value, its hexadecimal digits and its base64.
+    /// The forms to search for: each value, its hexadecimal digits and its base64.
     forms: Vec<Form>,
-    /// Values that are only redacted where they are the whole text.
+    /// Values that are only redacted if they are the whole text.
     short: Vec<Form>,
     /// Whether a form may begin with this byte, by its number.
     begins: [bool; 256],
@@ -56,7 +56,7 @@ impl<S: AsRef<str>> FromIterator<S> for Secrets {
 }
 
 impl Secrets {
-    /// Values with their names, which are no secrets.
+    /// Creates it from values with their names. The names are not secret.
     pub fn named<N: AsRef<str>, S: AsRef<str>>(values: impl IntoIterator<Item = (N, S)>) -> Secrets {
         let mut secrets = Secrets::default();
         for (name, value) in values {
@@ -102,12 +102,12 @@ fn in_base64(value: &[u8], before: usize) -> Vec<Vec<u8>> {
     forms.filter(|form| form.len() >= SHORTEST_BASE64).map(<[u8]>::to_vec).collect()
 }
 
-/// Whether a text has a form at a place.
+/// The result of a search for a form at a place.
 enum Found {
     No,
     /// The text ends before the form does.
     Part,
-    /// It does; this is where the form ends.
+    /// The form is there, and ends here.
     Whole(usize),
 }
 
@@ -122,7 +122,7 @@ impl Secrets {
         self.replaced(text, |_| Cow::Borrowed(REDACTED))
     }
 
-    /// As [`hidden`](Self::hidden), for a text that must stay different from others: with the names of the values.
+    /// Like [`hidden`](Self::hidden), but with the names of the values, so that different texts stay different.
     pub fn hidden_by_name(&self, text: &str) -> Option<String> {
         self.replaced(text, |name| match name {
             "" => Cow::Borrowed(REDACTED),
@@ -155,8 +155,8 @@ impl Secrets {
         (hidden != text).then_some(hidden)
     }
 
-    /// Appends the redacted text to `hidden`. Unless `is_last`, stops where a secret may have begun that the text does
-    /// not end. Returns how much of the text was used.
+    /// Appends the redacted text to `hidden`. Unless `is_last`, stops before a secret that may be incomplete. Returns
+    /// how much of the text was used.
     fn hide(&self, text: &str, is_last: bool, hidden: &mut String, by: impl Fn(&str) -> Cow<'static, str>) -> usize {
         let bytes = text.as_bytes();
         let (mut at, mut plain) = (0, 0);
@@ -187,12 +187,12 @@ impl Secrets {
     }
 }
 
-/// What marks a place at which a text was cut.
+/// The mark of a place where a text was cut.
 const CUT: char = '…';
 
 impl Secrets {
-    /// Returns the text without the beginnings and ends of values that are left where it was cut; `None` if there are
-    /// none. `is_cut` says whether it was cut at its end without a mark.
+    /// Returns the text without parts of values at the places where it was cut; `None` if there are no such parts.
+    /// `is_cut` tells whether it was cut at its end without a mark.
     pub fn hidden_at_cuts(&self, text: &str, is_cut: bool) -> Option<String> {
         if self.forms.is_empty() || !(is_cut || text.contains(CUT)) {
             return None;
@@ -211,7 +211,7 @@ impl Secrets {
                 hidden.push_str(piece);
                 continue;
             }
-            // A text in quotes was cut inside of them.
+            // A quoted text was cut inside the quotes.
             let (inner, quote) = piece.strip_suffix('"').map_or((piece, ""), |inner| (inner, "\""));
             match self.longest(|begin| inner.strip_suffix(begin), |form, len| &form[..len]) {
                 Some(rest) => hidden.extend([rest, REDACTED, quote]),
@@ -221,7 +221,7 @@ impl Secrets {
         (hidden != text).then_some(hidden)
     }
 
-    /// What `strip` leaves without the longest part of a value.
+    /// Returns the shortest result of `strip`, which removes parts of values.
     fn longest<'t>(
         &self,
         strip: impl Fn(&str) -> Option<&'t str>,
@@ -235,7 +235,7 @@ impl Secrets {
     }
 }
 
-/// Looks for a form at a place, in any encoding of its characters.
+/// Searches for a form at a place, in any encoding of its characters.
 fn find(bytes: &[u8], mut at: usize, form: &[u8]) -> Found {
     for wanted in form {
         let Some(byte) = bytes.get(at) else { return Found::Part };

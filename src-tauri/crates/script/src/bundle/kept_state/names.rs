@@ -1,19 +1,19 @@
-//! What the files of a flow share by the names of their exports, and which functions are called while they load.
+//! The functions that the files of a flow share by name, and which functions are called while the files load.
 
 use std::collections::{HashMap, HashSet};
 
 use super::values::Value;
 
-/// What functions call, by their names.
+/// The names that each function calls.
 pub(super) type Calls = HashMap<String, HashSet<String>>;
 
-/// What the files share by their names. Of several of a name the one counts of which the least is known.
+/// The names that files share. Of several functions with one name, the one with the least known result counts.
 #[derive(Default)]
 pub(super) struct Names {
     pub(super) values: HashMap<String, Value>,
-    /// What functions return.
+    /// The results of functions.
     pub(super) returned: HashMap<String, Value>,
-    /// What each function calls; what runs while the files load has no name.
+    /// The calls of each function. Code that runs while the files load has the empty name.
     pub(super) calls: Calls,
     /// The functions that are called while the files load.
     pub(super) at_load: HashSet<String>,
@@ -33,7 +33,7 @@ impl Names {
         }
     }
 
-    /// Finds the functions that are called while the files load, and by those.
+    /// Finds the functions that are called while the files load, directly or indirectly.
     pub(super) fn follow_calls(&mut self) {
         let mut next: Vec<String> = self.calls.get("").into_iter().flatten().cloned().collect();
         while let Some(name) = next.pop() {
