@@ -1,4 +1,4 @@
-//! The commands that show one request, or two: `show`, `block`, `why`, `events`, `diff`.
+//! The commands that show one or two requests: `show`, `block`, `why`, `events`, `diff`.
 
 use runner::{EventQuery, LocalsQuery, SourceView, Workspace};
 use serde_json::{Value, json};
@@ -8,7 +8,7 @@ use crate::cli::{Outcome, Stop};
 use crate::print;
 use crate::terminal::tell;
 
-/// The text of a request with more blocks shows them folded.
+/// If a request has more blocks, its text shows them folded.
 const MANY_BLOCKS: u64 = 1_000;
 
 /// `flowglass show`.
@@ -40,7 +40,7 @@ pub(crate) fn show(workspace: &Workspace, request: &str, source: Option<&str>, i
     Ok(Outcome::done(document, print::source(&source)))
 }
 
-/// What the code alone does not say: which part of which file it is, and what is left out.
+/// Prints notes about a source: its place in the file, and files that are left out.
 fn tell_of_source(source: &SourceView, path: &str) {
     match source.line {
         Some(line) => tell(&format!("{}:{line}", source.file)),
@@ -88,8 +88,8 @@ pub(crate) fn events(
     Ok(Outcome::done(json!(events), print::events(&events)))
 }
 
-/// `flowglass diff`. The document is the differences of state alone; in what else two requests differ is told to
-/// people, and shown by the window.
+/// `flowglass diff`. The JSON document has only the differences of states. Other differences of two requests are
+/// printed as text, and shown by the window.
 pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<Outcome, Stop> {
     let Diff { request, from, to, with, page, .. } = diff;
     if let Some(at) = &diff.locals {
@@ -104,7 +104,7 @@ pub(crate) fn diff(workspace: &Workspace, diff: &Diff, is_json: bool) -> Result<
     let without_state = |request: &str| workspace.check_has_state(request).err();
     let why = without_state(request).or_else(|| without_state(with.as_deref()?));
     let mut text = match why.filter(|_| changes.is_empty()) {
-        // With another request, how both ended is compared too.
+        // With another request, the ends of both are compared too.
         Some(why) if with.is_none() => return Err(why.into()),
         Some(why) => format!("{why}\n"),
         None => print::changes(&changes),

@@ -1,5 +1,5 @@
-//! The debugger inside a block, in the real window: a failed block opens where it threw, with its locals; keys step
-//! forward and back; a line prints its expressions, and a hit moves the window.
+//! The debugger inside a block, in the real window: a failed block opens at its `throw` with its local variables, keys
+//! step forward and back, a line prints expressions, and a click on a hit moves the window.
 
 use serde_json::json;
 use tests::bench::Place;
@@ -36,7 +36,7 @@ const RATES: &str = "export const rateOf = async (code: string) => {
 };
 ";
 
-/// Shift, held while the keys after it are pressed in the same element.
+/// Shift, which stays pressed for the following keys in the same element.
 const SHIFT: char = '\u{e008}';
 const F10: char = '\u{e03a}';
 const F11: char = '\u{e03b}';
@@ -72,7 +72,7 @@ fn locals(window: &Window) -> Vec<String> {
 fn a_failed_block_opens_where_it_threw_and_is_stepped_through() {
     let place = place();
     let window = open_with(Settings::default(), &place, &["--request", "bad", "--block", "root/step:pay"]);
-    // Nobody chose the tab: the block failed.
+    // The tab opens by itself, because the block failed.
     let line = window.wait_for("[aria-current=step]");
     assert!(line.contains("throw new Error"), "{line}");
     let last = window.attributes(&hook("statement"), "data-tick")[0].clone();
@@ -82,13 +82,13 @@ fn a_failed_block_opens_where_it_threw_and_is_stepped_through() {
     for wanted in ["sum 9", "rate 2", "label \"<b>9</b>\""] {
         assert!(found.iter().any(|one| one == wanted), "{wanted}: {found:?}");
     }
-    // How often lines ran.
+    // Hit counts of lines.
     window.wait_for_text(&format!("[data-line=\"{}\"] [data-hits]", line_of_sum(&place)), "3");
 
     let before = last.parse::<u64>().expect("a number") - 1;
     window.press(&hook("source-lines"), format!("{SHIFT}{F10}"));
     assert!(statement(&window, &before.to_string()).starts_with("if (rate > 1)"));
-    // The whole window is there.
+    // The whole window shows this instant.
     let shown = window.wait_for(&hook("statement-seq"));
     let seq = shown.trim_start_matches('#');
     window.until_script(&format!("return new URLSearchParams(location.hash.slice(1)).get('seq') === '{seq}'"));
@@ -132,7 +132,7 @@ fn a_line_prints_its_expressions_and_a_hit_moves_the_window() {
     );
     window.until_script("return new URLSearchParams(location.hash.slice(1)).get('request') === 'good'");
     assert!(statement(&window, &tick_of_first(&window)).starts_with("sum += item.price;"));
-    // What does not parse is explained at the field.
+    // A syntax error is explained at the field.
     window.press(&hook("print-input"), format!(".({}", key::ENTER));
     window.wait_for_text(&hook("print-fault"), "column");
     window.press(&hook("print-input"), key::ESCAPE);
@@ -147,7 +147,7 @@ fn tick_of_first(window: &Window) -> String {
 }
 
 #[test]
-fn a_chain_leads_to_the_handler_inside() {
+fn stepping_into_a_chain_offers_the_handler_inside() {
     let place = place();
     let window = open_with(Settings::default(), &place, &["--request", "good", "--block", "root"]);
     window.click(&hook("block-tab-source"));

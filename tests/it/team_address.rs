@@ -1,7 +1,7 @@
-//! What an address of a server leaves out is read from the files of PostgreSQL's own clients, and what the server sets
-//! for its users does no harm.
+//! Parts that are missing in a server's address are read from the files of PostgreSQL's own clients, and settings of
+//! the server for its users do no harm.
 //!
-//! Each test has a server of its own; on a machine without one it says so and tests nothing.
+//! Each test starts its own server. On a machine without PostgreSQL it says so and tests nothing.
 
 use std::os::unix::fs::PermissionsExt;
 
@@ -17,7 +17,7 @@ fn run(place: &Place, address: &str) -> Answer {
     place.run(&["run", "greeter", "greet", "--user", "ada", "--json", "--data", address])
 }
 
-/// Services, passwords in files, what the address says instead, and each thing that can be wrong with the files.
+/// Services, passwords in files, overrides in the address, and errors in the files.
 #[test]
 fn an_address_may_name_a_service_and_leave_the_password_to_a_file() {
     let Some(server) = Postgres::start_with_password(PASSWORD) else { return };
@@ -53,7 +53,7 @@ fn an_address_may_name_a_service_and_leave_the_password_to_a_file() {
     }
 }
 
-/// A server may end statements, transactions and waits of its users after a time: ours are not such.
+/// Time-outs that a server sets for its users do not apply to Flowglass.
 #[test]
 fn time_outs_that_a_server_sets_do_not_end_what_flowglass_does() {
     let settings = ["statement_timeout=5", "lock_timeout=5", "idle_in_transaction_session_timeout=5"];
@@ -66,8 +66,7 @@ fn time_outs_that_a_server_sets_do_not_end_what_flowglass_does() {
     assert_eq!(place.get("check --data")["ok"], true);
 }
 
-/// A newer Flowglass has changed the tables while this one had them open: nothing more is written into them, and it is
-/// said what to do.
+/// If a newer Flowglass changes the tables while this one has them open, this one stops writing and says what to do.
 #[test]
 fn a_program_whose_tables_were_changed_stops_writing() {
     let Some(server) = Postgres::start() else { return };

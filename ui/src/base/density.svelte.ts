@@ -1,4 +1,4 @@
-// How much room the rows of lists take: as they were drawn, or less of it. What is no density says nothing.
+// The density of lists: comfortable or compact. An invalid stored value is ignored.
 import { recall } from './remember';
 
 export const DENSITIES = ['comfortable', 'compact'] as const;
@@ -12,12 +12,12 @@ const kept = (): Density => {
 class Rows {
   density: Density = $state(kept());
 
-  /** How high a row is, in pixels; the least is what a finger and an eye still find. */
+  /** The height of a row in pixels, never too small to read and to hit. */
   height(comfortable: number): number {
     return this.density === 'compact' ? Math.max(24, comfortable - 6) : comfortable;
   }
 
-  /** Reads again what is kept. */
+  /** Reads the stored density again. */
   reload(): void {
     this.density = kept();
   }

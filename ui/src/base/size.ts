@@ -1,8 +1,8 @@
-// Sizes in bytes as people read them.
+// Formats sizes in bytes.
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB'];
 
-/** In steps of 1,024, with three figures at most: `812 B`, `1.5 KB`, `41 MB`. */
+/** In units of 1,024, with at most three digits: `812 B`, `1.5 KB`, `41 MB`. */
 export function bytes(size: number): string {
   let step = 0;
   let rest = size;
@@ -16,5 +16,5 @@ export function bytes(size: number): string {
 
 const ENCODER = new TextEncoder();
 
-/** How many bytes a text has where it is stored. */
+/** The length of a text in bytes of UTF-8. */
 export const byteLength = (text: string): number => ENCODER.encode(text).length;

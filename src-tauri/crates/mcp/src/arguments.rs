@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use crate::answer::clean;
 use crate::door::Door;
 
-/// Why a call was not carried out, as its client reads it.
+/// Why a call was not carried out, as a message to its client.
 #[derive(Debug)]
 pub(crate) struct Refused(pub(crate) String);
 
@@ -17,7 +17,7 @@ impl From<Fault> for Refused {
         // The command line calls it `search`.
         let mut message = as_arguments(&fault.to_string()).replace("`search` looks in", "`find` looks in");
         if let Fault::Invalid { details, .. } = &fault {
-            // What the message says already is not said twice.
+            // Leave out details that the message contains.
             for detail in details.iter().filter(|detail| !detail.path.is_empty()) {
                 let place = format!("{}: {}", detail.path, detail.message);
                 if !message.contains(&place) {
@@ -47,11 +47,11 @@ const FLAGS: [(&str, &str); 17] = [
     ("--session", "`session`"),
     ("--skip", "`answer`: skip"),
     ("--reject", "`answer`: reject"),
-    // What only the command line can.
+    // Only the command line has this option.
     ("--project", "`flowglass run --project`"),
 ];
 
-/// Names arguments where the message of a fault names flags: a client has no command line.
+/// Replaces flags in the message of a fault by arguments, because a client has no command line.
 fn as_arguments(message: &str) -> String {
     let mut named = String::with_capacity(message.len());
     let mut rest = message;
@@ -78,7 +78,7 @@ fn as_arguments(message: &str) -> String {
     named
 }
 
-/// A message without words of many letters: an error does not repeat a megabyte.
+/// Cuts long words in a message, so that an error does not repeat a megabyte.
 pub(crate) fn without_long_words(message: &str) -> String {
     const LONGEST: usize = 300;
     let words = message.split_inclusive(' ').map(|word| match word.char_indices().nth(LONGEST) {
@@ -88,12 +88,12 @@ pub(crate) fn without_long_words(message: &str) -> String {
     words.collect::<String>().trim_end().to_owned()
 }
 
-/// Says of which argument a fault is.
+/// Adds the name of the wrong argument to a fault.
 pub(crate) fn on(argument: &'static str) -> impl Fn(Fault) -> Refused {
     move |fault| Refused(format!("argument `{argument}`: {}", Refused::from(fault).0))
 }
 
-/// Refuses arguments that are given and not looked at: an answer about more than was asked would be a wrong one.
+/// Refuses given arguments that have no effect, because an answer that ignores them would be misleading.
 pub(crate) fn refuse_unused<'a>(unused: impl IntoIterator<Item = (&'a str, bool)>, what: &str) -> Result<(), Refused> {
     match unused.into_iter().find(|(_, is_unused)| *is_unused) {
         Some((argument, _)) => Err(Refused(format!("argument `{argument}` has no effect on {what}: leave it out"))),
@@ -101,7 +101,7 @@ pub(crate) fn refuse_unused<'a>(unused: impl IntoIterator<Item = (&'a str, bool)
     }
 }
 
-/// What a client gave, until all of it is read.
+/// The arguments of a call that have not been read yet.
 pub(crate) struct Arguments {
     given: Map<String, Value>,
     known: Vec<&'static str>,
@@ -126,7 +126,7 @@ impl Arguments {
         }
     }
 
-    /// A text that must be there.
+    /// A required text.
     pub(crate) fn required(&mut self, name: &'static str, what: &str) -> Result<String, Refused> {
         self.text(name)?.ok_or_else(|| Refused(format!("argument `{name}` is missing: {what}")))
     }
@@ -200,7 +200,7 @@ impl Arguments {
         }
     }
 
-    /// Refuses what no tool reads.
+    /// Refuses unknown arguments.
     pub(crate) fn finish(self) -> Result<(), Refused> {
         match self.given.keys().next() {
             None => Ok(()),
@@ -218,7 +218,7 @@ impl Arguments {
 pub(crate) enum Instant {
     /// Just after an event.
     Seq(u64),
-    /// Just after the end of an execution of a block; of the newest one without an attempt.
+    /// Just after the end of an execution of a block (default: the newest one).
     Block { path: String, attempt: Option<u32> },
 }
 
@@ -254,7 +254,7 @@ impl Instant {
         }
     }
 
-    /// As the workspace takes it. An attempt is found by its last event. `argument` names it in an error.
+    /// Converts it for the workspace. An attempt is found by its last event. `argument` is its name in an error.
     pub(crate) fn of(&self, door: &Door, request: &str, argument: &'static str) -> Result<At, Refused> {
         match self {
             Instant::Seq(seq) => Ok(At::Seq(*seq)),
@@ -275,7 +275,7 @@ fn quoted(text: &str) -> String {
     clean(&Value::String(cut(text)).to_string())
 }
 
-/// The beginning of what a client gave: an error does not repeat a megabyte.
+/// Cuts a client's value, so that an error does not repeat a megabyte.
 fn cut(text: &str) -> String {
     const SHOWN: usize = 80;
     match text.char_indices().nth(SHOWN) {

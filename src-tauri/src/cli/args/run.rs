@@ -1,4 +1,4 @@
-//! How a request is begun: `run` an action, `trigger` an entry.
+//! Arguments of the commands that start a request: `run` an action, `trigger` an entry.
 
 use clap::Args;
 
@@ -28,8 +28,8 @@ pub(crate) struct Trigger {
     pub(crate) how: How,
 }
 
-/// What both of them take. The input of a trigger is the event: its payload, or an object with `payload` and what else
-/// came with it; of a schedule it stands in place of its own.
+/// Arguments of both. The input of a trigger is the event: its payload, or an object with `payload` and further fields.
+/// For a schedule, it replaces the schedule's own input.
 #[derive(Args)]
 pub(crate) struct How {
     /// The conversation (default: a new one)

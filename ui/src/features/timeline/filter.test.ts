@@ -4,7 +4,7 @@ import { completionsAt } from './filter';
 
 const offered = (text: string) => completionsAt(text, text.length).options.map((option) => option.text);
 
-test('an empty box offers every term, a begun one what fits', () => {
+test('an empty filter offers every term, a begun term only matching ones', () => {
   expect(offered('').length).toBeGreaterThan(8);
   expect(offered('sta')).toEqual(['status:']);
   expect(offered('status:f')).toEqual(['failed']);
@@ -17,7 +17,7 @@ test('inside quotes nothing is offered', () => {
   expect(offered('"a b" sta')).toEqual(['status:']);
 });
 
-test('a completion takes the place of the word the caret is in', () => {
+test('a completion replaces the word at the caret', () => {
   const text = 'sta dur>1s';
   const found = completionsAt(text, 2);
   expect(completed(text, found, { text: 'status:', hint: '' })).toEqual({ text: 'status: dur>1s', caret: 7 });

@@ -1,6 +1,6 @@
-//! What will become of a Call: who makes its result, what it gets to see, and where the result goes.
+//! The plan of a Call: who makes its result, what it can see, and where the result is written.
 //!
-//! Pure. A plan is the input of the Call's block, so that the log holds what a Call was shown before it ran.
+//! Pure. A plan is the input of the Call's block, so that the log has the data that a Call could see before it ran.
 
 use std::rc::Rc;
 
@@ -28,7 +28,7 @@ pub(super) enum Role {
     Explicit { activity: String },
     /// A request of its own.
     Delegated { delegate: String },
-    /// An Activity that is handed to: it gets the scoped context, and nothing of the delegate.
+    /// An Activity in the role of a delegate: it gets the scoped context, but not the delegate's own context.
     DelegatedExplicit { delegate: String, activity: String },
 }
 
@@ -43,7 +43,7 @@ impl Role {
     }
 }
 
-/// A Call that fits its tool, before its references are resolved.
+/// A Call that is valid for its tool, before its references are resolved.
 #[derive(Clone, Debug)]
 pub(super) struct Checked {
     pub(super) call: Map<String, Value>,
@@ -102,7 +102,7 @@ pub(super) fn check(call: &Value, tools: &Tools, registered: &Registered) -> Res
     if role == Role::Latent {
         match chosen(tool, fields, "_output", name)? {
             Some(result) => drop(call.insert("_output".to_owned(), result)),
-            // Only `null` that was written down is a result.
+            // Only an explicit `null` is a result.
             None if output.is_some() && !fields.contains_key("_output") => {
                 let text = format!("\"{name}\" is latent: its call holds its result in _output, which is missing");
                 return Err(wrong(text));
@@ -123,7 +123,7 @@ pub(super) fn check(call: &Value, tools: &Tools, registered: &Registered) -> Res
     })
 }
 
-/// Returns the instance of a Call that may not fit its tool: the one that the tool fixes, else the one it names.
+/// Returns the instance of a Call that may be invalid: the one that its tool fixes, or else the one that it names.
 pub(super) fn instance_of(call: &Value, tools: &Tools) -> Option<String> {
     let tool = call.get("_tool").and_then(Value::as_str).and_then(|name| tools.get(name));
     let own = match tool.map(|tool| reserved(&tool.schema, "_instance")) {
@@ -133,7 +133,7 @@ pub(super) fn instance_of(call: &Value, tools: &Tools) -> Option<String> {
     own.and_then(Value::as_str).map(str::to_owned)
 }
 
-/// Returns the value of a reserved property: the tool's where it is fixed, else the Call's.
+/// Returns the value of a reserved property: that of the tool if it is fixed, or else that of the Call.
 fn chosen(tool: &Value, call: &Map<String, Value>, key: &str, name: &str) -> Result<Option<Value>, FlowError> {
     let own = call.get(key).filter(|own| !own.is_null());
     match reserved(tool, key) {
@@ -148,7 +148,8 @@ fn chosen(tool: &Value, call: &Map<String, Value>, key: &str, name: &str) -> Res
     }
 }
 
-/// Returns how the result meets what is there. A path of the state is written once, so nothing there can grow.
+/// Returns how the result is combined with an existing value. A path of the state is written only once, so it cannot
+/// grow.
 fn method(
     name: &str,
     tool: &Value,
@@ -200,8 +201,8 @@ fn role(name: &str, tool: &Value, call: &Map<String, Value>, registered: &Regist
     })
 }
 
-/// Checks a Call against the schema of its tool. What depends on references is checked once they are resolved; an
-/// `_output` is made by whoever runs the Call, unless it is latent.
+/// Checks a Call with the schema of its tool. Values that depend on references are checked when these are resolved. An
+/// `_output` may be missing unless the Call is latent, because running the Call makes it.
 fn check_arguments(
     name: &str,
     tool: &Tool,
@@ -221,8 +222,8 @@ fn check_arguments(
     Err(problem(Kind::Arguments, format!("a call of \"{name}\" does not fit its tool: {}", told(&found))))
 }
 
-/// Checks each place of an output path of several against what the tool says of output paths: the text as a whole may
-/// fit where a place in it does not. A text that the tool lists was written by the author.
+/// Checks each place of an output path that has several with the tool's schema of output paths, because the whole text
+/// may be valid although a place in it is not. A text that the tool lists was written by the author.
 fn check_places(name: &str, tool: &Tool, call: &Map<String, Value>, output: &Expression) -> Result<(), FlowError> {
     let Reserved::Open(schema) = reserved(&tool.schema, "_outputPath") else { return Ok(()) };
     let listed = schema.get("enum").and_then(Value::as_array);
@@ -283,12 +284,12 @@ impl Checked {
         self.references.iter().flat_map(|found| found.expression.references())
     }
 
-    /// Returns whether the next request does not wait for it: it leaves nothing that one could read, and takes time.
+    /// Returns whether the next request does not wait for it, because it takes time and leaves nothing to read.
     pub(super) fn is_not_waited_for(&self) -> bool {
         self.output.is_none() && self.role != Role::Latent
     }
 
-    /// Returns whether its result is the whole of lists, each with what was there before: never an alternative.
+    /// Returns whether its result extends lists, so that it is never an alternative to another result.
     pub(super) fn grows(&self) -> bool {
         self.method.grows() && matches!(&self.output, Some(output) if output.is_certain())
     }
@@ -300,7 +301,7 @@ impl Checked {
 }
 
 impl Plan {
-    /// Returns the input of the Call's block: all that there is to see of it before it runs.
+    /// Returns the input of the Call's block, which shows everything about the Call before it runs.
     pub(super) fn to_json(&self) -> Value {
         let checked = &self.checked;
         let mut scopes = json!({ "mode": checked.scopes.mode.as_str(), "kinds": checked.scopes.kinds });

@@ -16,13 +16,13 @@ use crate::model::operation::equal;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// Yes.
+    /// Approval.
     Approve,
-    /// No: `SuspensionRejectedError` in the flow.
+    /// Rejection: `SuspensionRejectedError` in the flow.
     Reject,
-    /// With data.
+    /// Data.
     Submit,
-    /// With nothing: `SUSPENSION_SKIPPED` in the flow.
+    /// No answer to the question: `SUSPENSION_SKIPPED` in the flow.
     Skip,
 }
 
@@ -52,22 +52,22 @@ impl Reply {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum SuspensionStatus {
-    /// Nobody answered yet.
+    /// Not answered yet.
     Pending,
-    /// With yes.
+    /// Answered with an approval.
     Approved,
-    /// With no.
+    /// Answered with a rejection.
     Rejected,
-    /// With data.
+    /// Answered with data.
     Submitted,
-    /// With nothing.
+    /// Skipped.
     Skipped,
-    /// Nobody answered in time, or the request went on without the answer.
+    /// Not answered in time, or the request went on without the answer.
     Expired,
 }
 
 impl SuspensionStatus {
-    /// Every status, in the order a person would list them.
+    /// Every status, in the order of lists for people.
     pub const ALL: [SuspensionStatus; 6] = [
         SuspensionStatus::Pending,
         SuspensionStatus::Approved,
@@ -129,7 +129,7 @@ pub struct SuspensionRequest {
     /// JSON Schema of the answer.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub resume_schema: Option<Value>,
-    /// Rendering hints for a client of the author's own.
+    /// Rendering hints for the author's own client.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::exact")]
     pub render: Option<Value>,
     /// The allowed answers.
@@ -137,7 +137,7 @@ pub struct SuspensionRequest {
     /// When it expires, in milliseconds since the epoch.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires_at: Option<i64>,
-    /// The fingerprint of what an approval runs, where that is known.
+    /// The fingerprint of the code that an approval runs, if it is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub runs: Option<Arc<str>>,
 }
@@ -148,8 +148,8 @@ impl SuspensionRequest {
         self.expires_at.is_some_and(|at| at <= now)
     }
 
-    /// Returns what the person who answers is shown, by the names that authors know: not the expiry, nor rendering
-    /// hints.
+    /// Returns the parts that are shown to the person who answers, by the names that authors know, without the expiry
+    /// and the rendering hints.
     fn shown(&self) -> [(&'static str, Option<Value>); 5] {
         // In a fixed order, because it is a set.
         let allow: Vec<Value> =
@@ -163,12 +163,13 @@ impl SuspensionRequest {
         ]
     }
 
-    /// Returns what the person who answers is shown as an object; what is not given has no field.
+    /// Returns these parts as an object, without fields for missing parts.
     pub fn question(&self) -> Value {
         self.shown().into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
     }
 
-    /// Describes how what is shown of two suspensions differs; `None` if an answer to one is valid for the other.
+    /// Describes the differences between the shown parts of two suspensions; `None` if an answer to one is valid for
+    /// the other.
     pub fn differences(&self, other: &SuspensionRequest) -> Option<String> {
         let differing = |(was, is): (&Option<Value>, &Option<Value>)| match (was, is) {
             (Some(was), Some(is)) => !equal(was, is) && !equal(was, &answer_schema::as_before(is)),
@@ -204,9 +205,9 @@ fn clipped(value: Option<&Value>) -> String {
 pub struct Resolved {
     /// The suspension's id.
     pub id: String,
-    /// What was answered; never `pending`.
+    /// The kind of the answer; never `pending`.
     pub resolution: SuspensionStatus,
-    /// The data that came with it: null is an answer like any other.
+    /// The data of the answer. Null is also data.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "crate::model::json::given")]
     pub data: Option<Value>,
     /// Who answered.
@@ -215,21 +216,21 @@ pub struct Resolved {
 }
 
 impl Resolved {
-    /// Returns whether a person who was asked whether a call may run has changed it: a yes with data is an edited call.
+    /// Returns whether the person edited the call that they approved: an approval with data is an edited call.
     pub fn is_edit(&self) -> bool {
         let is_yes = matches!(self.resolution, SuspensionStatus::Approved | SuspensionStatus::Submitted);
         is_yes && self.data.as_ref().is_some_and(|data| !data.is_null())
     }
 }
 
-/// The reason of a question whether a model's call of a tool may run.
+/// The reason of a question about the approval of a model's tool call.
 pub const TOOL_APPROVAL: &str = "tool_approval";
 
 /// The argument of `ctx.suspend`.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct SuspendOptions {
-    /// See [`SuspensionRequest::runs`]: of what the engine asks itself.
+    /// See [`SuspensionRequest::runs`]; only for questions of the engine itself.
     #[serde(skip)]
     pub runs: Option<Arc<str>>,
     /// See [`SuspensionRequest::reason`].
@@ -243,10 +244,10 @@ pub struct SuspendOptions {
     /// See [`SuspensionRequest::resume_schema`].
     #[serde(default, deserialize_with = "crate::model::json::exact")]
     pub resume_schema: Option<Value>,
-    /// Whether the author wrote the schema as JSON Schema, which is then all that checks an answer.
+    /// Whether the author wrote the schema as JSON Schema. Then only this schema checks answers.
     #[serde(default)]
     pub is_json_schema: bool,
-    /// What is wrong with a pattern of it that is no regular expression for the author's own runtime.
+    /// The error of a pattern in it that is not a valid regular expression in the author's runtime.
     #[serde(default)]
     pub wrong_pattern: Option<String>,
     /// See [`SuspensionRequest::render`].
@@ -255,7 +256,7 @@ pub struct SuspendOptions {
     /// See [`SuspensionRequest::allow`]; absent for [`Reply::usual`].
     #[serde(default)]
     pub allow: Option<Vec<Reply>>,
-    /// After how many milliseconds it expires.
+    /// The time until it expires, in milliseconds.
     #[serde(default)]
     pub timeout_ms: Option<u64>,
 }

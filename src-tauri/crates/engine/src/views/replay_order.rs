@@ -1,6 +1,7 @@
-//! View: which attempts of a request a replay makes again, and in which order.
+//! View: the attempts of a request that a replay makes, and their order.
 //!
-//! What a resume took from the log is no attempt of its own, and what was cut off is made by the attempt after it.
+//! A block that a resume took from the log is not a separate attempt. The work of an attempt that was cut off is done
+//! by the next attempt.
 
 mod passed_over;
 
@@ -11,45 +12,46 @@ use crate::model::event::{Event, EventKind, Outcome, Seq};
 use crate::model::path::{ON_STEP_ERRORED, is_called, is_of_end_hook, parent, with_ancestors};
 use passed_over::PassedOver;
 
-/// One uninterrupted run of an attempt: which attempt of its path, and how often it had been resumed.
+/// One uninterrupted run of an attempt: the number of the attempt, and how often it had been resumed.
 type Run = (u32, u32);
 
 /// How a run of an attempt ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum End {
-    /// By itself, with whatever came of it, `abandoned` by a retry included.
+    /// By itself, with any outcome, including `abandoned` by a retry.
     Itself,
     /// Taken from the log.
     Memoized,
-    /// Not: the process died, or it waited.
+    /// It was cut off: the process died, or it waited for an answer.
     Cut,
-    /// Not, and its path began anew beside it, as a call does that took too long: a replay begins both.
+    /// It did not end, and its path began again beside it, as after a call that took too long. A replay begins both.
     Left,
 }
 
-/// The attempts of a request, as a replay makes them.
+/// The attempts of a request that a replay makes.
 pub struct ReplayOrder {
     ends: HashMap<(Arc<str>, Run), End>,
     began: HashMap<(Arc<str>, Run), Seq>,
     /// The newest run of every path.
     newest: HashMap<Arc<str>, Run>,
-    /// The events by which attempts went on after an interruption, in order.
+    /// The events with which attempts continued after interruptions, in order.
     resumed: HashMap<(Arc<str>, u32), Vec<Seq>>,
     kept: HashSet<Seq>,
     again: HashSet<Seq>,
     /// The runs that count, by path, in order; a replay makes them one after another.
     order: HashMap<Arc<str>, Vec<Run>>,
-    /// The beginnings of attempts that ran again from their top after a cut.
+    /// The start events of attempts that ran again from the start after being cut off.
     again_from_top: HashSet<Seq>,
-    /// The runs that count with which the tries of a block were counted anew: a resume ran again what had failed.
+    /// The counting runs with which the tries of a block are counted from zero again, because a resume ran a failed
+    /// block again.
     rounds: HashSet<(Arc<str>, Run)>,
-    /// The paths of which the next run that counts will be such a one.
+    /// The paths whose next counting run will be one of `rounds`.
     begins_round: HashSet<Arc<str>>,
-    /// The runs that failed and that a resume ran again.
+    /// The failed runs that a resume ran again.
     withdrawn: HashSet<(Arc<str>, Run)>,
-    /// By which event a resume ran a block again that had failed.
+    /// By path: the event with which a resume ran a failed block again.
     ran_again: HashMap<Arc<str>, Seq>,
-    /// The branches that the newest round of their operation did not come to.
+    /// The branches that the newest round of their operation did not reach.
     passed_over: PassedOver,
 }
 
@@ -74,7 +76,8 @@ impl ReplayOrder {
         // Failed attempts since the last resume, and those before it.
         let (mut open_failures, mut failed) = (HashSet::new(), HashSet::new());
         let (mut life, mut waiting) = (0, HashSet::new());
-        // Whether a resume has recorded again what it took: then no event names the failure that an attempt replaces.
+        // Whether a resume recorded reused blocks again. In this case no event names the failure that an attempt
+        // replaces.
         let mut repeats = false;
         // The blocks of the hooks that ran at the newest end of the request.
         let (mut end_hooks, mut has_finished) = (HashSet::new(), false);
@@ -86,7 +89,7 @@ impl ReplayOrder {
                         failed.extend(open_failures.drain());
                         (life, repeats) = (event.seq, repeats || !keeps_ended);
                         if std::mem::take(&mut has_finished) {
-                            // A replay comes to the newest end only.
+                            // A replay reaches only the newest end.
                             end_hooks.drain().for_each(|path: Arc<str>| drop(all.order.remove(&path)));
                         }
                     }
@@ -120,7 +123,7 @@ impl ReplayOrder {
                     all.ends.insert(key, End::Cut);
                 }
                 EventKind::BlockFinished { memoized: true, .. } => drop(all.ends.insert(key, End::Memoized)),
-                // It waited, or another writer was faster: the next attempt begins anew.
+                // It waited, or another writer was faster: the next attempt begins from the start.
                 EventKind::BlockFinished { outcome: Outcome::Suspended, .. }
                 | EventKind::BlockFinished { outcome: Outcome::Abandoned, error: None, .. } => {
                     waiting.insert(key);
@@ -137,7 +140,7 @@ impl ReplayOrder {
                         all.rounds.insert(key.clone());
                     }
                     let order = all.order.entry(path.clone()).or_default();
-                    // A replay makes them in the order of their beginnings; one may outlast the next.
+                    // A replay makes them in the order of their starts; one may end after the next one.
                     if let Err(at) = order.binary_search(&run) {
                         order.insert(at, run);
                     }
@@ -168,8 +171,8 @@ impl ReplayOrder {
         (event.attempt, resumed.map_or(0, |resumed| resumed.partition_point(|seq| *seq <= event.seq) as u32))
     }
 
-    /// The run that a beginning one takes the place of, if that one failed: its own before it went on, or the newest
-    /// of the attempt before it.
+    /// The failed run that a starting run replaces: the same attempt's run before it continued, or the newest run of
+    /// the previous attempt.
     fn replaced(&self, event: &Event, path: &Arc<str>, (attempt, resumed): Run) -> Option<(Arc<str>, Run)> {
         let before = match event.kind {
             EventKind::BlockResumed { .. } => (attempt, resumed.checked_sub(1)?),
@@ -182,8 +185,8 @@ impl ReplayOrder {
         Some((path.clone(), before))
     }
 
-    /// A failure that a resume ran again is behind the request, even if the new attempt was cut off. Its earlier tries
-    /// stay: what they ran inside them was done, and the tries are counted anew.
+    /// Removes a failed run that a resume ran again, even if the new attempt was cut off. Earlier tries stay, because
+    /// their inner blocks ran; tries are counted from zero again.
     fn withdraw(&mut self, (path, run): (Arc<str>, Run)) {
         if let Some(order) = self.order.get_mut(&path) {
             order.retain(|known| *known != run);
@@ -193,7 +196,7 @@ impl ReplayOrder {
         self.ends.insert((path, run), End::Cut);
     }
 
-    /// The same of the newest attempts that have not ended, where no event names the failure that they replace.
+    /// The same for the newest unfinished attempts, if no event names the failure that they replace.
     fn withdraw_before_unfinished(&mut self, failed: &HashSet<(Arc<str>, Run)>) {
         let cut = self.newest.iter().filter(|(path, run)| self.is_unfinished(path, **run));
         let last = cut.filter_map(|(path, newest)| {
@@ -204,7 +207,7 @@ impl ReplayOrder {
         last.into_iter().for_each(|last| self.withdraw(last));
     }
 
-    /// A chain that is gone through again is no such try: what ended inside it stays where it was.
+    /// A chain that is only passed through again is not a second try, because its finished blocks stay.
     fn find_second_tries(&mut self, events: &[Event]) {
         let (mut cut, mut chains) = (HashSet::new(), HashSet::new());
         for event in events {
@@ -219,7 +222,7 @@ impl ReplayOrder {
                 {
                     self.again_from_top.insert(event.seq);
                 }
-                // Nor is one whose functions had returned: they are not called again either.
+                // The same for one whose functions returned, because they are not called again.
                 (EventKind::CallbackReturned { memoized: false, .. }, _) => drop(chains.insert(path)),
                 (EventKind::BlockFinished { .. }, Some(End::Itself)) => {
                     chains.extend(with_ancestors(path).skip(1));
@@ -229,24 +232,24 @@ impl ReplayOrder {
         }
     }
 
-    /// Whether a block began once more with this event because it had been cut off: it found what had
+    /// Whether a block began again with this event because it had been cut off. It then saw everything that had
     /// happened since.
     pub fn is_second_try(&self, event: &Event) -> bool {
         self.again_from_top.contains(&event.seq)
     }
 
-    /// Which of the counting attempts of its path, from 0, an event belongs to; what functions did in an
-    /// attempt that was cut off belongs to the next that counts.
+    /// The index of the counting attempt of its path, from 0, that an event belongs to. Events of functions in an
+    /// attempt that was cut off belong to the next counting attempt.
     pub fn place(&self, event: &Event) -> Option<usize> {
         if self.again.contains(&event.seq) { None } else { self.place_of_repeated(event) }
     }
 
-    /// As [`place`](Self::place), also of what a function did that was called again because another writer was faster.
+    /// Like [`place`](Self::place), but also for events of a function that was called again after a conflict.
     pub fn place_of_repeated(&self, event: &Event) -> Option<usize> {
         let path = event.path.as_ref().filter(|path| !self.passed_over.has(path))?;
         let run = self.run(event, path);
         let key = (path.clone(), run);
-        // What stands before its block begins belongs to the request: the user's message.
+        // An event before the start of its block, such as the user's message, belongs to the request.
         if self.began.get(&key).is_none_or(|began| event.seq < *began) {
             return None;
         }
@@ -260,17 +263,17 @@ impl ReplayOrder {
         }
     }
 
-    /// Which of the counting attempts of its path, from 0, asks a recorded question: an attempt that waited or was cut
-    /// off is made by the next one.
+    /// The index of the counting attempt of its path, from 0, that asks a recorded question. For an attempt that waited
+    /// or was cut off, it is the next one.
     pub fn place_of_question(&self, event: &Event) -> usize {
         let Some(path) = &event.path else { return 0 };
         let run = self.run(event, path);
         self.order.get(path).map_or(0, |order| order.partition_point(|other| *other < run))
     }
 
-    /// The blocks that functions had run before they failed, and the hooks `onStepErrored` of blocks that failed, if a
-    /// resume ran the function, or the block, again. It reused those that it reached again, without an event, so a
-    /// replay may run them or not.
+    /// Blocks that a function ran before it failed, and `onStepErrored` hooks of failed blocks, if a resume ran the
+    /// function or the block again. The resume reused those that it reached, without an event, so a replay may run them
+    /// or not.
     pub fn may_be_left_out(&self) -> impl Iterator<Item = &Arc<str>> {
         let is_before = |called: &str| {
             let again = parent(called).and_then(|around| self.ran_again.get(around));
@@ -284,19 +287,19 @@ impl ReplayOrder {
         begun.filter(move |path| with_ancestors(path).any(&may_be_silent))
     }
 
-    /// Whether an event's attempt waited or was cut off, and the event belongs to no function of it that returned: the
-    /// next attempt makes it again.
+    /// Whether an event's attempt waited or was cut off, and the event belongs to no returned function of it, so that
+    /// the next attempt makes it again.
     pub fn is_of_cut_try(&self, event: &Event) -> bool {
         self.is_cut(event) && !self.kept.contains(&event.seq)
     }
 
-    /// Whether an event's attempt failed and a resume ran its block again: a replay does not make it.
+    /// Whether an event's attempt failed and a resume ran its block again, so that a replay does not make it.
     pub fn is_withdrawn(&self, event: &Event) -> bool {
         let withdrawn = |path: &Arc<str>| self.withdrawn.contains(&(path.clone(), self.run(event, path)));
         !self.withdrawn.is_empty() && event.path.as_ref().is_some_and(withdrawn)
     }
 
-    /// The attempts of paths that had not come to their end, each as the number it would have.
+    /// The unfinished attempts of paths, each with the index that it would have.
     pub fn unfinished(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
         let newest = self.newest.iter().filter(|(path, run)| self.is_unfinished(path, **run));
         let newest = newest.map(|(path, _)| (path.clone(), self.order.get(path).map_or(0, Vec::len)));
@@ -306,8 +309,8 @@ impl ReplayOrder {
         }))
     }
 
-    /// The attempts with which the tries of a block were counted anew, because a resume ran again what had failed: by
-    /// their numbers as [`place`](Self::place) tells them.
+    /// The attempts with which tries are counted from zero again, because a resume ran a failed block again. Their
+    /// indexes are those of [`place`](Self::place).
     pub fn rounds(&self) -> impl Iterator<Item = (Arc<str>, usize)> {
         let ended = self.rounds.iter().filter_map(|(path, run)| {
             Some((path.clone(), self.order.get(path)?.iter().position(|other| other == run)?))
@@ -320,15 +323,15 @@ impl ReplayOrder {
         self.newest.get(path) == Some(&run) && self.ends.get(&(path.clone(), run)) == Some(&End::Cut)
     }
 
-    /// As [`place`](Self::place), and with it what an attempt did that had not come to its end.
+    /// Like [`place`](Self::place), but also for events of an unfinished attempt.
     pub fn place_to_end(&self, event: &Event) -> Option<usize> {
         let unfinished = event.path.as_ref().filter(|path| self.is_unfinished(path, self.run(event, path)));
         let of_unfinished = unfinished.map(|path| self.order.get(path).map_or(0, Vec::len));
         self.place(event).or(of_unfinished)
     }
 
-    /// Whether an event belongs to the newest attempt of a path that has not come to its end, or to a function of an
-    /// earlier one whose result that attempt takes.
+    /// Whether an event belongs to the newest unfinished attempt of a path, or to a function of an earlier attempt
+    /// whose result that attempt reuses.
     pub fn is_of_unfinished(&self, event: &Event) -> bool {
         let Some(path) = event.path.as_ref().filter(|path| !self.passed_over.has(path)) else { return false };
         let Some(newest) = self.newest.get(path).filter(|newest| self.is_unfinished(path, **newest)) else {
@@ -350,18 +353,18 @@ impl ReplayOrder {
         event.path.as_ref().is_some_and(|path| self.newest.get(path) == Some(&self.run(event, path)))
     }
 
-    /// Whether an event's attempt was cut off, and its functions are taken from the log by the next.
+    /// Whether an event's attempt was cut off, so that the next one takes its functions' results from the log.
     pub fn is_cut(&self, event: &Event) -> bool {
         let key = event.path.clone().map(|path| (path.clone(), self.run(event, &path)));
         key.is_some_and(|key| self.ends.get(&key) == Some(&End::Cut))
     }
 
-    /// Whether an attempt went on after an interruption.
+    /// Whether an attempt continued after an interruption.
     pub fn goes_on(&self, path: &Arc<str>, attempt: u32) -> bool {
         !self.resumed.is_empty() && self.resumed.contains_key(&(path.clone(), attempt))
     }
 
-    /// The number of the last counting attempt of a path, as [`place`](Self::place) tells it.
+    /// The index of the last counting attempt of a path, as for [`place`](Self::place).
     pub fn last(&self, path: &str) -> Option<usize> {
         self.order.get(path)?.len().checked_sub(1)
     }

@@ -1,6 +1,6 @@
-//! Answers that stream: what a listener hears while they grow, and what is whole in the end.
+//! Streamed answers: the pieces that a listener gets, and the whole reply.
 //!
-//! What can be seen from outside is tested through the program; here is what only a listener sees.
+//! The visible behaviour is tested through the program. These tests cover what only a listener gets.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::Models;
 use crate::core::config::Limits;
 
-// The tests' own server; this crate must not name the crate that tests it.
+// A server for these tests, because this crate must not depend on the crate `tests`.
 #[expect(dead_code, unreachable_pub, reason = "it is a public module of the tests")]
 #[path = "../../../../../tests/src/server.rs"]
 mod server;
@@ -36,7 +36,7 @@ fn hello() -> ModelCall {
     call(json!([{ "role": "user", "content": "hi" }]), Value::Null)
 }
 
-/// What came of a call, and what its listener heard.
+/// The result of a call, and the pieces that its listener got.
 type Heard = (Result<ModelReply, FlowError>, Vec<ModelDelta>);
 
 /// Makes calls one after another, as one request does.
@@ -80,7 +80,7 @@ fn check_failure(reply: Reply, name: &str, says: &str, heard: &[ModelDelta]) -> 
 }
 
 #[test]
-fn text_and_reasoning_are_heard_as_they_arrive() {
+fn text_and_reasoning_are_passed_on_as_they_arrive() {
     let deltas = [
         json!({ "role": "assistant", "reasoning_content": "Let " }),
         json!({ "reasoning_content": "me." }),
@@ -108,7 +108,7 @@ fn text_and_reasoning_are_heard_as_they_arrive() {
 }
 
 #[test]
-fn tool_calls_in_fragments_become_whole_and_go_back() {
+fn fragments_of_tool_calls_are_joined_and_sent_back_whole() {
     let part = |index: u32, id: Value, name: Value, args: &str| json!({ "tool_calls": [{ "index": index, "id": id, "function": { "name": name, "arguments": args } }] });
     let deltas = [
         json!({ "content": "Looking." }),
@@ -144,10 +144,10 @@ fn tool_calls_in_fragments_become_whole_and_go_back() {
 }
 
 #[test]
-fn a_stream_that_breaks_is_a_failure_after_what_was_heard() {
+fn a_broken_stream_fails_the_call_after_the_pieces_that_arrived() {
     let begun = || Reply::deltas(&[json!({ "content": "Once " })]);
     check_failure(begun().cut(), "NetworkError", "broke off", &[text("Once ")]);
-    // It ends in order, but without its end.
+    // The connection closes normally, but the stream has no end marker.
     check_failure(begun(), "NetworkError", "broke off", &[text("Once ")]);
     check_failure(begun().hang(), "TimeoutError", "400 ms", &[text("Once ")]);
     check_failure(Reply::body("text/event-stream", "").hang(), "TimeoutError", "400 ms", &[]);
@@ -160,9 +160,9 @@ fn a_stream_that_breaks_is_a_failure_after_what_was_heard() {
     assert_eq!(error.details.expect("details")["retryAfterMs"], 70);
 }
 
-/// It was asked a second time, for the whole: two requests where one call was counted.
+/// The call must not be repeated without streaming, because only one call is counted.
 #[test]
-fn a_server_that_does_not_stream_is_asked_once() {
+fn a_server_that_does_not_stream_gets_one_request() {
     let whole = || Reply::whole(json!({ "role": "assistant", "content": "All at once.", "reasoning": "Hm." }), "stop");
     let server = Server::start([whole(), whole()]);
     for (result, heard) in stream(&server, [hello(), hello()]) {
@@ -174,7 +174,7 @@ fn a_server_that_does_not_stream_is_asked_once() {
     }
     let streams: Vec<bool> = server.asked().iter().map(|asked| asked.json()["stream"] == true).collect();
     assert_eq!(streams, [true, true]);
-    // Its refusal and what is no answer at all take one request, too.
+    // An error and an empty answer take one request, too.
     for reply in [Reply::json(&json!({ "error": { "message": "no" } })), Reply::body("text/event-stream", "")] {
         let server = Server::start([reply]);
         assert!(stream(&server, [hello()]).pop().expect("one answer").0.is_err());
@@ -183,13 +183,13 @@ fn a_server_that_does_not_stream_is_asked_once() {
 }
 
 #[test]
-fn a_call_that_is_given_up_closes_its_connection() {
+fn a_cancelled_call_closes_its_connection() {
     let server = Server::start([Reply::deltas(&[json!({ "content": "Once " })]).hang()]);
     let models = models(&server);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
         let answer = models.answer(hello(), Some(Rc::new(|_| {})));
-        assert!(tokio::time::timeout(Duration::from_millis(100), answer).await.is_err(), "it is given up");
+        assert!(tokio::time::timeout(Duration::from_millis(100), answer).await.is_err(), "it is cancelled");
         // The request goes on for a while.
         tokio::time::sleep(Duration::from_millis(100)).await;
     });

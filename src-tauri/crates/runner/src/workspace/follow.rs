@@ -1,7 +1,7 @@
-//! Following a request while it runs.
+//! Follows a request while it runs.
 //!
-//! Events are handed out in order, as they are committed. A write to a durable record is final with the commit
-//! that names it: it is held back for that, with what follows it, for a moment at most.
+//! Events are passed on in order, as they are committed. A write to a durable record becomes final with the commit that
+//! names it, so it and later events are held back for it, for a short time at most.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,15 +17,15 @@ use crate::core::fault::Fault;
 use crate::core::notice::Notice;
 use crate::views::EventRow;
 
-/// How long a write waits for the commit that tells its final value and version; later it is handed out as its
-/// block saw it.
+/// How long a write is held back for the commit with its final value and version. After that it is passed on with the
+/// value that its block saw.
 const MAX_HOLD: Duration = Duration::from_millis(250);
-/// How long to wait for news: a lost notice costs that, never an event.
+/// How long to wait for a notice. A lost notice costs this time, but never an event.
 const MAX_SILENCE: Duration = Duration::from_millis(100);
 
 impl Workspace {
-    /// Follows a request's committed events until it ends or waits for somebody, from its first, whatever process
-    /// runs it.
+    /// Follows a request's committed events from the first one until it ends or waits for an answer. Any process may
+    /// run it.
     pub fn follow(&self, request: &str, mut each: impl FnMut(EventRow)) -> Result<(), Fault> {
         let (sender, news) = std::sync::mpsc::channel();
         let wanted = request.to_owned();
@@ -33,7 +33,7 @@ impl Workspace {
             if let Notice::Request { request_id, .. } = notice
                 && *request_id == wanted
             {
-                // The follower may have seen the end already.
+                // Ignore a follower that has already seen the end.
                 let _ = sender.send(());
             }
         });
@@ -60,7 +60,7 @@ impl Workspace {
             if is_over {
                 break Ok(());
             }
-            // Without news the events are looked at all the same.
+            // Read the events even without a notice.
             let _ = news.recv_timeout(held.until_due().map_or(MAX_SILENCE, |due| due.min(MAX_SILENCE)));
         };
         self.unlisten(id);
@@ -68,7 +68,7 @@ impl Workspace {
     }
 }
 
-/// Events that were not handed out yet.
+/// Events that were not passed on yet.
 #[derive(Default)]
 struct Held {
     events: VecDeque<(Instant, Event)>,
@@ -80,7 +80,7 @@ impl Held {
         self.events.extend(events.into_iter().map(|event| (now, event)));
     }
 
-    /// The next event that can be handed out; any, where no more come.
+    /// The next event that can be passed on; any event if no more will come.
     fn next(&mut self, is_over: bool) -> Option<Event> {
         let (since, first) = self.events.front()?;
         if waits_for_commit(first) {

@@ -26,15 +26,15 @@ pub struct LoadTime {
     /// New values from before there was a request.
     drawn: RefCell<Vec<(EffectKind, u32, Value)>>,
     run: RefCell<Weak<Run>>,
-    /// The first value that was asked for and not recorded.
+    /// The first value that was requested and not recorded.
     missing: Cell<Option<(EffectKind, u32)>>,
-    /// What `process.env` is.
+    /// The value of `process.env`.
     env: Value,
-    /// The names there whose values expressions of a question do not see.
+    /// The names in `env` whose values are hidden from expressions of a question.
     secret_names: Vec<String>,
     /// The time zone of its local times: that of the request or, if nothing sets one, of this machine.
     zone: OnceCell<Arc<str>>,
-    /// What ends the file, and the blocks that run after it.
+    /// Stops the file, and the blocks that run after it.
     pub(crate) stop: Stop,
 }
 
@@ -76,7 +76,7 @@ impl LoadTime {
         LoadTime { zone: zone.map_or_else(OnceCell::new, OnceCell::from), ..self }
     }
 
-    /// Ends the file, and the blocks that run after it, as soon as `is_over` says so, also in a loop without an end.
+    /// Stops the file, and the blocks that run after it, as soon as `is_over` returns true, even in an endless loop.
     pub fn until(self, is_over: impl Fn() -> bool + 'static) -> Self {
         self.stop.when(is_over);
         self
@@ -126,7 +126,7 @@ impl LoadTime {
         *self.run.borrow_mut() = Rc::downgrade(run);
     }
 
-    /// Returns the first value that was asked for and not recorded, if any value was recorded.
+    /// Returns the first value that was requested and not recorded, if any value was recorded.
     pub(crate) fn missing(&self) -> Option<(EffectKind, u32)> {
         self.missing.get().filter(|_| !self.recorded.is_empty())
     }

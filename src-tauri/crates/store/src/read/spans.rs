@@ -1,6 +1,6 @@
 //! Reads the structure of a request: from its pages of spans, and from the events that have no page yet.
 //!
-//! A long request is read without its bodies. A page that is missing or damaged is replaced by its events.
+//! A long request is read without its bodies. If a page is missing or damaged, its events are read instead.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 use std::sync::{Arc, mpsc};
@@ -19,22 +19,22 @@ use crate::row::body;
 use crate::row::error::Error;
 use crate::row::span_page::{self, KINDS_WITH_FACTS, NO_PATH, Numbers};
 
-/// More events than this are taken in by a thread of their own.
+/// If there are more events than this, a second thread adds them.
 const LONG: Seq = 4_096;
-/// Among how many events before a cut one is looked for that shows what ran.
+/// How many events before a cut are searched for a sign that a block ran.
 const SIGNS: i64 = 64;
-/// How many facts are handed over at a time, and how many times before the reader waits.
+/// How many facts a batch has, and how many batches are sent before the reader waits.
 const BATCH: usize = 1_024;
 const BATCHES: usize = 8;
 
 impl Store {
-    /// Adds to the spans of a request what its events after [`Spans::last`] say. Costs what is new. Does nothing if
-    /// there is no such request.
+    /// Extends the spans of a request by its events after [`Spans::last`]. The cost is proportional to these. Does
+    /// nothing for an unknown request.
     pub fn extend_spans(&self, request: &str, spans: &mut Spans) -> Result<(), Error> {
         self.read(|connection| extend(connection, request, spans))
     }
 
-    /// The events of a path, those of no block, and the earlier ones that they take values from, by `seq`.
+    /// The events of a path, those of no block, and the earlier events to which they refer, by `seq`.
     pub fn events_of_block(&self, request: &str, path: &str) -> Result<Vec<Event>, Error> {
         let events = self.read(|connection| {
             let mut seqs: BTreeSet<Seq> = seqs_of_path(connection, request, path)?.into_iter().collect();
@@ -45,9 +45,9 @@ impl Store {
         Ok(events)
     }
 
-    /// The events that decide how the questions of a request stand, by `seq`: those of no block, of the blocks that
-    /// asked and of the blocks around them, and of what else can end a question: the other arms of a race, and the
-    /// rescue of a chain.
+    /// The events that determine the status of a request's questions, by `seq`: those of no block, of the blocks that
+    /// asked and their parents, and of other blocks that can end a question: other arms of a race, and the rescue of a
+    /// chain.
     pub fn events_of_suspensions(&self, request: &str) -> Result<Vec<Event>, Error> {
         let events = self.read(|connection| {
             let mut statement = connection.prepare_cached(
@@ -66,8 +66,7 @@ impl Store {
         Ok(events)
     }
 
-    /// The inputs and outputs that a fork has in place of recorded ones. Reads all events of a fork, and none of other
-    /// requests.
+    /// The inputs and outputs that a fork replaces. Reads all events of a fork, and no events of other requests.
     pub fn edits(&self, request: &str) -> Result<Vec<SpanEdit>, Error> {
         self.read(|connection| {
             let mut statement = connection.prepare_cached(
@@ -83,8 +82,8 @@ impl Store {
         })
     }
 
-    /// How many items of a request are numbered before an event. None where that depends on the whole log, because
-    /// the request repeats something.
+    /// How many items of a request are numbered before an event. `None` if that depends on the whole log, because the
+    /// request repeats something.
     pub fn items_before(&self, request: &str, seq: Seq) -> Result<Option<u64>, Error> {
         self.read(|connection| {
             let n: i64 = connection
@@ -119,7 +118,7 @@ impl Store {
     }
 }
 
-/// As [`Store::extend_spans`].
+/// See [`Store::extend_spans`].
 pub(crate) fn extend(connection: &Connection, request: &str, spans: &mut Spans) -> Result<(), Error> {
     let newest: Option<(i64, Option<Seq>, Option<Seq>)> = connection
         .prepare_cached(
@@ -131,7 +130,7 @@ pub(crate) fn extend(connection: &Connection, request: &str, spans: &mut Spans) 
         return Ok(());
     };
     spans.keep_until(forked_at.unwrap_or(0));
-    // Readers know names by their numbers; the spans themselves need none while facts are taken in.
+    // The reader needs the names; the spans do not need them while facts are added.
     let mut names = std::mem::take(spans.names_mut());
     let mut reader = Reader { connection, request, names: &mut names, paths: Numbers::default(), last: spans.last() };
     let read = if newest - spans.last() <= LONG {
@@ -143,10 +142,10 @@ pub(crate) fn extend(connection: &Connection, request: &str, spans: &mut Spans) 
     read
 }
 
-/// Consecutive facts, and the event that they reach.
+/// Consecutive facts, and the last event that they cover.
 type Batch = (Vec<SpanEvent>, Seq);
 
-/// Takes in facts. Gives their place back, empty.
+/// Adds facts. Returns their empty vector for reuse.
 fn take_in(spans: &mut Spans, (mut facts, last): Batch) -> Vec<SpanEvent> {
     for fact in facts.drain(..) {
         spans.push(fact);
@@ -155,7 +154,7 @@ fn take_in(spans: &mut Spans, (mut facts, last): Batch) -> Vec<SpanEvent> {
     facts
 }
 
-/// Reads while another thread takes in what was read.
+/// Reads while another thread adds the facts.
 fn read_aside(mut reader: Reader<'_>, newest: Seq, spans: &mut Spans) -> Result<(), Error> {
     let (send, received) = mpsc::sync_channel::<Batch>(BATCHES);
     let (give_back, emptied) = mpsc::channel();
@@ -163,12 +162,12 @@ fn read_aside(mut reader: Reader<'_>, newest: Seq, spans: &mut Spans) -> Result<
         let taking_in = thread::Builder::new().name("spans".to_owned());
         taking_in.spawn_scoped(side, move || {
             for batch in received {
-                // Nobody wants it back once all is read.
+                // Fails when the reader has finished.
                 let _ = give_back.send(take_in(spans, batch));
             }
         })?;
         reader.read(newest, |batch| {
-            // It ends only by a panic, which the end of the scope passes on.
+            // Fails only if the other thread panicked, which the end of the scope reports.
             let _ = send.send(batch);
             emptied.try_recv().unwrap_or_default()
         })?;
@@ -188,7 +187,7 @@ struct Reader<'r> {
 }
 
 impl Reader<'_> {
-    /// Reads what is after [`Reader::last`] up to `newest`, and gives it to `take` in batches.
+    /// Reads the facts after [`Reader::last`] up to `newest`, and passes them to `take` in batches.
     fn read(&mut self, newest: Seq, mut take: impl FnMut(Batch) -> Vec<SpanEvent>) -> Result<(), Error> {
         let mut facts = Vec::new();
         let mut statement = self.connection.prepare_cached(
@@ -248,7 +247,7 @@ impl Reader<'_> {
         self.add_signs_of_life(facts, before)
     }
 
-    /// Adds, before each fact from `start` on that cuts off what runs, the newest event that shows that it ran.
+    /// Before each fact from `start` on that cuts off running blocks, adds the newest event that shows that they ran.
     fn add_signs_of_life(&self, facts: &mut Vec<SpanEvent>, start: usize) -> Result<(), Error> {
         for at in (start..facts.len()).rev() {
             if matches!(facts[at].fact, Fact::RequestResumed | Fact::RequestFinished)
@@ -260,7 +259,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// The newest event of a block before another event, if it shows that the block ran and nothing else.
+    /// The newest event of a block before another event, if it only shows that the block ran.
     fn sign_of_life(&self, before: Seq) -> Result<Option<SpanEvent>, Error> {
         let mut statement = self.connection.prepare_cached(
             "SELECT seq, at, path, attempt, kind, body FROM event WHERE request = ?1 AND seq < ?2 AND path IS NOT NULL
@@ -283,7 +282,7 @@ impl Reader<'_> {
     }
 }
 
-/// Events by their numbers, and the earlier ones that they take values from.
+/// Events by their numbers, and the earlier events to which they refer.
 pub(crate) fn with_references(
     connection: &Connection,
     request: &str,
@@ -302,7 +301,7 @@ pub(crate) fn with_references(
     Ok(found.into_values().collect())
 }
 
-/// The paths whose events decide how questions stand that were asked at these.
+/// The paths whose events determine the status of questions asked at these paths.
 fn deciding_paths(connection: &Connection, asked: &[String]) -> Result<HashSet<String>, Error> {
     let mut found: HashSet<String> = HashSet::new();
     let mut left: Vec<String> = asked.to_vec();
@@ -321,7 +320,7 @@ fn deciding_paths(connection: &Connection, asked: &[String]) -> Result<HashSet<S
     Ok(found)
 }
 
-/// The paths that begin with a text and go on without a further segment.
+/// The paths that begin with a text and have no further segment.
 fn siblings_below(connection: &Connection, begin: &str) -> Result<Vec<String>, Error> {
     // The last character is ASCII, so its successor is a character.
     let mut end = begin.to_owned();
@@ -338,7 +337,7 @@ pub(crate) fn seqs_without_path(connection: &Connection, request: &str) -> Resul
     seqs_of(connection, request, NO_PATH)
 }
 
-/// The events of a path in a request, ascending: from the lists of its pages, and of those that have no page yet.
+/// The events of a path in a request, ascending: from the lists of pages, and events that have no page yet.
 pub(crate) fn seqs_of_path(connection: &Connection, request: &str, path: &str) -> Result<Vec<Seq>, Error> {
     match span_page::number(connection, path)? {
         Some(path) => seqs_of(connection, request, path.into()),
@@ -375,7 +374,7 @@ fn seqs_of(connection: &Connection, request: &str, path: i64) -> Result<Vec<Seq>
     Ok(seqs)
 }
 
-/// The events of a path in the page that begins with an event, of whose list nothing can be read.
+/// The events of a path in the page that begins with an event, if the page's list is unreadable.
 fn seqs_in_page(connection: &Connection, (request, path): (i64, i64), first: Seq) -> Result<Vec<Seq>, Error> {
     let mut statement = connection.prepare_cached(
         "SELECT seq FROM event WHERE request = ?1 AND coalesce(path, 0) = ?2 AND seq >= ?3 AND seq <=

@@ -1,4 +1,4 @@
-//! Who wrote a place last, as a difference tells it, is who wrote it last in its history.
+//! The last writer of a place in a difference is the last writer in its history.
 
 use std::collections::HashSet;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::support::*;
 
-/// Any operation on a few fields, which are numbers, texts, lists and records by turns.
+/// A random operation on a few fields, whose values may be numbers, texts, lists or records.
 fn operation(chance: &mut Chance) -> Operation {
     let field = ["a", "b", "c"][chance.below(3) as usize].to_owned();
     let key = ["k", "l", "0"][chance.below(3) as usize].to_owned();
@@ -34,7 +34,7 @@ fn operation(chance: &mut Chance) -> Operation {
 }
 
 #[test]
-fn the_last_writer_is_the_one_that_history_tells() {
+fn the_last_writer_is_that_of_the_history() {
     for seed in 0..40 {
         let (bed, scope, mut chance) = (bed(), session_scope(), Chance(seed));
         let mut request = Request::begin(&bed, "r");

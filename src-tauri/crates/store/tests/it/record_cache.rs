@@ -1,5 +1,5 @@
-//! What a process reads of a record is what is committed: its own commits, which it applies to what it has cached, and
-//! those of others.
+//! A process always reads the committed state of a record: its own commits, which it applies to cached records, and
+//! those of other processes.
 
 use std::time::Duration;
 
@@ -26,14 +26,14 @@ fn random_operation(chance: &mut Chance) -> Operation {
     }
 }
 
-/// Another process's commit is seen on a server after a moment.
+/// On a server, a commit of another process becomes visible after a moment.
 fn settle() {
     if std::env::var(SERVER).is_ok() {
         std::thread::sleep(Duration::from_millis(10));
     }
 }
 
-/// Writes a record from the version that it is thought to have: in one append, or its operations in one before.
+/// Writes a record from an assumed version: in one append, or with the operations in an earlier append.
 fn write(request: &mut Request, scope: &ScopeKey, from: u64, chance: &mut Chance) -> Result<(), AppendError> {
     let operations: Vec<Operation> = (0..=chance.below(3)).map(|_| random_operation(chance)).collect();
     if chance.below(4) > 0 {
@@ -63,14 +63,14 @@ fn two_processes_and_a_new_one_read_the_same() {
     let (mut refused, mut written) = (0, 0);
     for round in 0..300 {
         let scope = &records()[chance.below(3) as usize];
-        // What is held must not change, and makes a state that is written be copied.
+        // A state that a reader holds must not change, so the writer must copy it.
         if chance.below(3) == 0 {
             let record = bed.store.record(scope).unwrap();
             held.push((record.state.to_json(), record));
         }
         let is_ours = chance.below(3) > 0;
         let (request, store) = if is_ours { (&mut ours, &bed.store) } else { (&mut theirs, &other) };
-        // Now and then from a version that is too old: the commit is refused.
+        // Sometimes the version is too old, so that the commit is refused.
         let from = store.record(scope).unwrap().version.saturating_sub(u64::from(chance.below(8) == 0));
         match write(request, scope, from, &mut chance) {
             Ok(()) => written += 1,
@@ -98,7 +98,7 @@ fn two_processes_and_a_new_one_read_the_same() {
 }
 
 #[test]
-fn defaults_of_a_commit_are_read_by_its_process() {
+fn a_process_reads_the_defaults_of_its_own_commit() {
     let bed = bed();
     let scope = session_scope();
     let mut request = Request::begin(&bed.store, "r");

@@ -1,8 +1,8 @@
-//! Blocks that an author's function runs itself: `block.run(input, ctx)` (SEMANTICS §2.10).
+//! Blocks that an author's function runs: `block.run(input, ctx)` (SEMANTICS §2.10).
 //!
 //! Such a block is a child of the block whose function runs it, with a path, attempts and a commit of its own. A resume
 //! finds its result in the log. A function that runs again after a conflict finds it here. Must not run a chain's
-//! steps: those are known before anything runs.
+//! steps, which are known before anything runs.
 
 use std::rc::Rc;
 
@@ -17,8 +17,8 @@ use crate::model::flow::Block;
 use crate::model::step_value::StepValue;
 
 impl Context {
-    /// `block.run(input, ctx)`: runs a block inside this one, and returns its output. Never completes where the block
-    /// waits for an answer, or the request cannot go on: the block around it ends then.
+    /// `block.run(input, ctx)`: runs a block inside this one, and returns its output. Never completes if the block
+    /// waits for an answer or the request cannot go on, because the block around it ends instead.
     pub async fn run_nested(&self, block: Rc<Block>, input: Data) -> Result<Data, FlowError> {
         if self.frame.is_finished() {
             let (inner, outer) = (&block.name, &self.frame.block.name);

@@ -1,8 +1,7 @@
-//! What the input schema of today makes of a recorded input: a live run with that input would be refused, or would
-//! begin with another one.
+//! Compares a recorded input with the current input schema, which may refuse or change it in a live run.
 //!
-//! The log has the input that the schema of then made. A schema that converts values may refuse its own results, so
-//! only what is certain is a difference.
+//! The log has the result of the recorded schema. A schema that converts values may refuse its own results, so only
+//! certain differences count.
 
 use engine::callable::{Issue, SchemaRef};
 use engine::data::Data;
@@ -14,8 +13,8 @@ use serde_json::{Value, json};
 use super::comparison::divergence;
 use crate::views::Divergence;
 
-/// How the input that today's schema makes of the recorded one differs from it. `is_today` tells the hash of
-/// today's code.
+/// Returns how the result of the current schema differs from the recorded input. `is_today` tests whether a hash is
+/// that of the current code.
 pub(super) fn input_of_today(
     schema: &SchemaRef,
     is_today: impl Fn(&str) -> bool,
@@ -25,7 +24,7 @@ pub(super) fn input_of_today(
     let EventKind::RequestStarted { code_hash, input, trigger: None, forked_from: None, .. } = &first.kind else {
         return None;
     };
-    // What another request or a person put in its place was not parsed.
+    // An input that was edited in a fork was not parsed.
     if is_today(code_hash) || edited_input(events).is_some() {
         return None;
     }

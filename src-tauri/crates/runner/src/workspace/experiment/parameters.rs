@@ -1,5 +1,5 @@
-//! The names and values that a parameter of model calls may have. Providers ignore or refuse what they do not know, and
-//! a mock script ignores everything, so a name with a slip would make an arm that is as the base arm.
+//! Checks the names and values of parameters of model calls. Providers may ignore unknown names, and a mock script
+//! ignores everything, so an arm with a mistyped name would equal the base arm.
 
 use genai::chat::{ReasoningEffort, Verbosity};
 use serde_json::Value;
@@ -9,7 +9,7 @@ use super::place::RecordedCall;
 use crate::core::fault::Fault;
 use crate::models::provider_of;
 
-/// The names that mean the same for every provider.
+/// Names with the same meaning for every provider.
 const COMMON: [&str; 11] = [
     "temperature",
     "topP",
@@ -23,7 +23,7 @@ const COMMON: [&str; 11] = [
     "reasoningMaxTokens",
     "stopSequences",
 ];
-/// Names that some providers have, and that are sent as they are.
+/// Names of some providers, which are sent unchanged.
 const OF_PROVIDERS: [&str; 37] = [
     "cacheControl",
     "candidateCount",
@@ -66,13 +66,12 @@ const OF_PROVIDERS: [&str; 37] = [
 /// How many names are suggested.
 const MAX_NEAREST: usize = 3;
 
-/// Refuses a parameter whose name neither the block's own model calls have nor any known provider, and a value that the
-/// parameter cannot have.
+/// Refuses an invalid value, and a name that is not in the block's own model calls and not known of any provider.
 pub(super) fn check_parameters(axes: &[ParameterAxis], path: &str, calls: &[RecordedCall]) -> Result<(), Fault> {
     let own = || calls.iter().flat_map(|call| call.options.iter().map(String::as_str));
     let known = || COMMON.into_iter().chain(own()).chain(OF_PROVIDERS);
     for ParameterAxis { name, values } in axes {
-        // The options of one provider, which are its own.
+        // A group of options for one provider, which are not checked.
         let is_group = provider_of(name).is_some() && values.iter().all(Value::is_object);
         let plain = plain(name);
         if let Some(Kind { words, is_it }) = kind_of(&plain)
@@ -97,13 +96,13 @@ pub(super) fn check_parameters(axes: &[ParameterAxis], path: &str, calls: &[Reco
     Ok(())
 }
 
-/// Which values a parameter can have.
+/// The type of a parameter's values.
 struct Kind {
     words: &'static str,
     is_it: fn(&Value) -> bool,
 }
 
-/// The kind of a parameter that is sent to each provider in its own words: nothing else can be sent.
+/// The type of a parameter that is translated for each provider, so that only valid values can be sent.
 fn kind_of(plain: &str) -> Option<Kind> {
     let (words, is_it): (_, fn(&Value) -> bool) = match plain {
         "temperature" | "topp" => ("a number", Value::is_number),
@@ -133,12 +132,12 @@ fn is_text_or_texts(value: &Value) -> bool {
     value.is_string() || value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string))
 }
 
-/// A name without what spellings differ in.
+/// Normalizes the spelling of a name.
 fn plain(name: &str) -> String {
     name.replace(['_', '-'], "").to_ascii_lowercase()
 }
 
-/// The names that differ least from a plain one, if they differ little.
+/// The names most similar to a normalized one, if they are similar enough.
 fn nearest<'n>(plain: &str, known: impl Iterator<Item = &'n str>) -> Vec<&'n str> {
     let most = (plain.chars().count() / 3).max(1);
     let mut near: Vec<(usize, &str)> = known
@@ -174,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn known_names_are_taken_in_each_spelling() {
+    fn known_names_are_accepted_in_each_spelling() {
         for name in ["temperature", "top_p", "TopP", "max_tokens", "presence-penalty", "topK", "houseStyle", "thinking"]
         {
             assert_eq!(check(name, json!(1)), Ok(()), "{name}");
@@ -197,7 +196,7 @@ mod tests {
         }
     }
 
-    /// A temperature that was no number was not sent.
+    /// Otherwise a temperature that is not a number would be silently left out.
     #[test]
     fn a_value_that_cannot_be_sent_is_refused() {
         for (name, value, part) in [
@@ -212,7 +211,7 @@ mod tests {
             let error = check(name, value).err().unwrap_or_default();
             assert!(error.contains(part), "{name}: {error:?}");
         }
-        // `null` takes the flow's own value away.
+        // `null` removes the flow's own value.
         for (name, value) in [("temperature", Value::Null), ("stop", json!(["a"])), ("stop", json!("a"))] {
             assert_eq!(check(name, value), Ok(()), "{name}");
         }

@@ -1,4 +1,4 @@
-//! Opening a value of an answer: the code runs again up to the same statement.
+//! Opens a value of an answer by running the code again up to the same statement.
 
 use script::{Asked, Question};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::core::fault::Fault;
 use crate::views::{Captured, OpenedEntry, OpenedValue, PrintedValue};
 
 impl Workspace {
-    /// Opens a value of an answer: what is inside, one level down. The code runs again up to the same statement.
+    /// Opens a value of an answer: returns its parts, one level deep. The code runs again up to the same statement.
     pub fn open_value(&self, handle: &str) -> Result<OpenedValue, Fault> {
         let handle = Handle::read(handle)?;
         let gone = || Fault::not_found("the value is gone: its request does not come to the same statement any more");

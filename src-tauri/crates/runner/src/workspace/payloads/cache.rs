@@ -1,4 +1,4 @@
-//! Values that were shown last, so that reading one part after another parses a value once.
+//! Caches the values that were shown last, so that a value is parsed only once when it is read in parts.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
@@ -8,14 +8,14 @@ use crate::core::sync::lock;
 use crate::views::{ChangeParts, PayloadReference, ScopeParts, ScopesPage};
 use crate::workspace::why::RequestLog;
 
-/// The sum of the lengths of the values that are kept, as JSON. A longer one is kept alone, until the next.
+/// The maximum total length of the cached values as JSON. A longer value is cached alone, until the next one.
 const MAX_BYTES: u64 = 64 << 20;
 const MAX_INSTANTS: usize = 4;
 
-/// Which state of a request an answer was made of: its id, when it began, how many events it had, how it stood.
+/// The state of a request from which an answer was made: its id, its start, the number of its events, and its status.
 pub(crate) type Version = (String, i64, u64, String);
 
-/// What an instant holds.
+/// The states at an instant.
 pub(crate) struct Instant {
     pub(crate) head: ScopesPage,
     pub(crate) scopes: Vec<ScopeParts>,
@@ -55,7 +55,7 @@ impl PayloadCache {
         &self.instants
     }
 
-    /// Logs that are indexed by their values.
+    /// Logs with an index of their values.
     pub(crate) fn logs(&self) -> &Recent<(), RequestLog> {
         &self.logs
     }
@@ -65,7 +65,7 @@ impl PayloadCache {
     }
 }
 
-/// The few answers that were made last.
+/// The newest answers.
 pub(crate) struct Recent<K, V>(Mutex<VecDeque<Answer<K, V>>>);
 
 type Answer<K, V> = ((Version, K), Arc<V>);

@@ -1,9 +1,9 @@
-//! Syntax that neither the bundler nor the runtime supports, so that the error names it and its place.
+//! Finds syntax that neither the bundler nor the runtime supports, so that the error names it and its place.
 
 use oxc::ast::ast::{AccessorProperty, AccessorPropertyType, Decorator, Program};
 use oxc::ast_visit::{Visit, walk};
 
-/// A place that is not supported, and what to write there.
+/// The place of unsupported syntax, and a message with an alternative.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Unsupported {
     /// Its offset in the source.
@@ -16,7 +16,7 @@ const DECORATOR: &str = "decorators are not supported: call the function instead
                          tsconfig.json";
 const ACCESSOR: &str = "\"accessor\" before a property is not supported: write a getter and a setter";
 
-/// Finds the first one. `has_decorators` tells whether the bundler lowers decorators of this module.
+/// Finds the first unsupported syntax. `has_decorators` tells whether the bundler lowers decorators of this module.
 pub(super) fn find(program: &Program<'_>, has_decorators: bool) -> Option<Unsupported> {
     let mut search = Search { has_decorators, first: None };
     search.visit_program(program);
@@ -58,7 +58,7 @@ mod tests {
     use crate::bundle::parsed::parsed;
 
     #[test]
-    fn the_first_place_is_named() {
+    fn the_first_unsupported_syntax_is_found() {
         let found =
             |text: &str, has_decorators| parsed(text, "a.ts", |program| find(program, has_decorators)).flatten();
         let at = |text: &str, has_decorators| found(text, has_decorators).map(|found| found.at);

@@ -1,5 +1,4 @@
-//! Which blocks of a recorded request may have waited for several results at once, which for an answer, and which a
-//! model called.
+//! Which blocks of a recorded request may have waited for several results at once, and which waited for an answer.
 
 use std::collections::HashSet;
 use std::sync::Arc;
