@@ -2756,7 +2756,7 @@ export type RunsSummary = {
 	failed: number,
 	/**  How many samples of experiments fit, where they are left out: no other figure counts them. */
 	samples: number,
-	/**  Tokens that these runs spent. Calls that forks share with their origins, and samples with each other, count once. */
+	/**  Tokens that these runs spent. Calls that forks share with their origins, or samples with each other, count once. */
 	tokens: number,
 	/**  The same in US dollars, where models have prices. */
 	costUsd?: number | null,

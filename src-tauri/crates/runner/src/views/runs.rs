@@ -42,7 +42,7 @@ pub struct RunsSummary {
     pub failed: u64,
     /// How many samples of experiments fit, where they are left out: no other figure counts them.
     pub samples: u64,
-    /// Tokens that these runs spent. Calls that forks share with their origins, and samples with each other, count once.
+    /// Tokens that these runs spent. Calls that forks share with their origins, or samples with each other, count once.
     pub tokens: u64,
     /// The same in US dollars, where models have prices.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -20,7 +20,7 @@ pub(crate) fn span_worked(spans: &Spans, index: SpanIndex) -> Option<i64> {
     span.finished_at().map(|end| worked(span.started_at, end, spans.gaps(index)))
 }
 
-/// Whether a span ran after an event. Of a fork: whether it ran in the fork itself, and is not only kept from its origin.
+/// Whether a span ran after an event. Of a fork: whether it ran in the fork itself, and is not only kept.
 pub(crate) fn span_ran_after(spans: &Spans, index: SpanIndex, seq: Seq) -> bool {
     spans.get(index).seq_start > seq || spans.earlier_runs(index).iter().any(|run| run.resumed > seq)
 }

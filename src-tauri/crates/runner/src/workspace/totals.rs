@@ -66,8 +66,8 @@ impl Workspace {
         Ok((totals, spans))
     }
 
-    /// Takes answers out of what a sample of an experiment spent that another sample paid for. Calls before number `known`
-    /// were looked at before.
+    /// Takes answers out of what a sample of an experiment spent that another sample paid for. Calls before number
+    /// `known` were looked at before.
     pub(super) fn leave_out_shared(&self, request: &str, spans: &mut Spans, known: usize) -> Result<(), Fault> {
         let kept = spans.kept_until();
         let fresh = spans.model_calls()[known..].iter().filter(|(seq, _)| *seq > kept);

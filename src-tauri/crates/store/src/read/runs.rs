@@ -60,8 +60,8 @@ pub struct ModelName {
 pub struct RunsSummary {
     /// How many samples of experiments the filter would find and leaves out.
     pub samples: u64,
-    /// By the day on which they began here, oldest first; days without runs are left out. Samples that the filter leaves
-    /// out count nowhere.
+    /// By the day on which they began here, oldest first; days without runs are left out. Samples that the filter
+    /// leaves out count nowhere.
     pub days: Vec<RunDay>,
 }
 

@@ -140,7 +140,8 @@ pub enum OpenError {
     },
     /// Another error of the operating system or the disk.
     #[error(
-        "{} cannot be opened ({message}): check the disk and the rights of the file, or name another database with --data",
+        "{} cannot be opened ({message}): check the disk and the rights of the file, or name another database with \
+         --data",
         .path.display()
     )]
     Io {
@@ -214,8 +215,8 @@ pub enum Error {
     Gone(PathBuf),
     /// The log, or its index, was removed or replaced since the database was opened.
     #[error(
-        "{} was removed or replaced while it was in use, and nothing is stored since: end every Flowglass that uses the \
-         database, then start again; what was stored before is in the database",
+        "{} was removed or replaced while it was in use, and nothing is stored since: end every Flowglass that uses \
+         the database, then start again; what was stored before is in the database",
         .0.display()
     )]
     LogGone(PathBuf),

@@ -52,7 +52,7 @@ impl Spans {
         sum(self.kept_usage.values()).without(self.shared_usage)
     }
 
-    /// Says that another sample of an experiment paid for a call of a span. Like what a fork keeps, it is then not spent.
+    /// Says that another sample of an experiment paid for a call of a span. Like what a fork keeps, it is not spent.
     pub fn share(&mut self, index: SpanIndex, call: Usage) {
         self.kept_usage.entry(index).or_default().add(call);
         self.shared_usage.add(call);

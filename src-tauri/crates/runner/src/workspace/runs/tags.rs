@@ -102,8 +102,8 @@ impl Workspace {
         }
     }
 
-    /// [`tag`](Self::tag) for several requests. Skips deleted ones, and returns how many were changed. If one is refused,
-    /// the message says how many were changed before it.
+    /// [`tag`](Self::tag) for several requests. Skips deleted ones, and returns how many were changed. If one is
+    /// refused, the message says how many were changed before it.
     pub fn tag_all(&self, requests: &[String], changes: &TagChanges) -> Result<u32, Fault> {
         let mut changed = 0;
         for request in requests {

@@ -200,8 +200,8 @@ impl WritingConnection {
     }
 
     /// Runs work that begins its own transactions. Waits for the write lock first, so that its transactions begin
-    /// immediately unless another process takes the lock in between. What would be written to a file that was removed or
-    /// replaced is refused.
+    /// immediately unless another process takes the lock in between. What would be written to a file that was removed
+    /// or replaced is refused.
     fn run(&self, run: Work) {
         if self.waiting.begin(&self.connection).is_ok() {
             // The transaction was empty.

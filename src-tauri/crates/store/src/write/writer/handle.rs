@@ -19,8 +19,8 @@ impl WriterHandle {
     }
 
     /// Runs work on the writing connection, between two transactions, and blocks until it is done.
-    /// [`Error::Closed`] after the writer was dropped; [`Error::Gone`] or [`Error::LogGone`], and nothing runs, if a file
-    /// of the database was removed or replaced.
+    /// [`Error::Closed`] after the writer was dropped; [`Error::Gone`] or [`Error::LogGone`], and nothing runs, if a
+    /// file of the database was removed or replaced.
     pub(crate) fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Connection) -> Result<T, Error> + Send + 'static,
