@@ -34,7 +34,7 @@ fn place() -> Place {
 }
 
 /// Each screen: its name, its address, and what is there when it is whole.
-const SCREENS: [(&str, &str, &str); 14] = [
+const SCREENS: [(&str, &str, &str); 26] = [
     ("home", "", "action-paper-plan"),
     ("flow", "flow=paper", "flow-page"),
     ("broken flow", "flow=broken", "load-error"),
@@ -49,10 +49,22 @@ const SCREENS: [(&str, &str, &str); 14] = [
     ("compare", "compare=good&with=bad", "compare-row"),
     ("replay", "compare=good&replay=1", "compare"),
     ("runs", "runs=", "run-row"),
+    ("journal", "session=s&request=good&tab=journal", "request-header"),
+    ("checkpoints", "session=s&request=good&tab=checkpoints", "request-header"),
+    ("session", "session=s&conversation=", "turn"),
+    ("waiting", "waiting=", "waiting"),
+    ("verify", "verify=", "verify-page"),
+    ("experiments", "experiments=", "experiments-page"),
+    ("settings", "settings=look", "own-zoom"),
+    ("settings of models", "settings=models", "settings-page"),
+    ("settings of the network", "settings=network", "settings-page"),
+    ("settings of limits", "settings=folder", "settings-page"),
+    ("settings of the data", "settings=data", "settings-page"),
+    ("unknown request", "session=s&request=none", "request-page"),
 ];
 
 /// Sheets, by the title of the command that opens each.
-const SHEETS: [&str; 13] = [
+const SHEETS: [&str; 16] = [
     "Coding agents (MCP)",
     "Keyboard shortcuts",
     "Open another folder",
@@ -66,6 +78,9 @@ const SHEETS: [&str; 13] = [
     "Errors and warnings of all flows",
     "Database: size",
     "Export this session",
+    "Flame graph of this request",
+    "Keep this request as a test",
+    "Import an export",
 ];
 
 /// Nothing on the page is still being read.
