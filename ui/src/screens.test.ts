@@ -213,6 +213,19 @@ test('a narrow window puts the left pane away, until it is asked for', async () 
   await screen.findByTestId('flow-chat');
 });
 
+test('a window for one pane gives its room to the request, until the inspector is asked for', async () => {
+  await open('session=ses-2&request=req-2');
+  await screen.findAllByTestId('timeline-row');
+  app.window.width = 640;
+  await waitFor(() => expect(screen.queryByTestId('inspector')).toBeNull());
+  app.window.turnPane('right');
+  await screen.findByTestId('inspector');
+  expect(localStorage.getItem('flowglass.pane.right')).toBeNull();
+  app.window.turnPane('right');
+  app.window.width = 1440;
+  await screen.findByTestId('inspector');
+});
+
 test('the menu key opens the menu of the chosen row, wherever the browser asks for it', async () => {
   await open('session=ses-2&request=req-2');
   const rows = await screen.findAllByTestId('timeline-row');

@@ -44,8 +44,8 @@ export type SheetName =
   | 'exportRuns'
   | 'deleteRuns';
 
-/** In a narrower window the left pane is hidden. */
-const NARROW = 1100;
+/** In a window narrower than the first the left pane is hidden, and narrower than the second the inspector as well. */
+const [NARROW, NARROWER] = [1100, 760];
 
 export class WindowModel {
   sheet: SheetName | null = $state(null);
@@ -130,17 +130,23 @@ export class WindowModel {
   readonly #isNarrow = $derived(this.width < NARROW);
   /** Whether the left pane is shown in a wide window and in a narrow one. */
   #left = $state({ wide: recall('pane.left', true), narrow: false });
-  isRightShown = $state(recall('pane.right', true));
+  readonly #isNarrower = $derived(this.width < NARROWER);
+  #right = $state({ wide: recall('pane.right', true), narrow: false });
+
+  get isRightShown(): boolean {
+    return this.#isNarrower ? this.#right.narrow : this.#right.wide;
+  }
 
   get isLeftShown(): boolean {
     return this.#isNarrow ? this.#left.narrow : this.#left.wide;
   }
 
-  /** Hiding a pane is remembered. In a narrow window the left pane's state lasts until the program ends. */
+  /** Hiding a pane is remembered. A pane shown or hidden in a narrow window stays so until the program ends. */
   turnPane(pane: 'left' | 'right'): void {
-    if (pane === 'right') {
-      this.isRightShown = !this.isRightShown;
-      remember('pane.right', this.isRightShown);
+    if (pane === 'right' && this.#isNarrower) this.#right.narrow = !this.#right.narrow;
+    else if (pane === 'right') {
+      this.#right.wide = !this.#right.wide;
+      remember('pane.right', this.#right.wide);
     } else if (this.#isNarrow) this.#left.narrow = !this.#left.narrow;
     else {
       this.#left.wide = !this.#left.wide;
