@@ -61,6 +61,7 @@ mod going_on;
 mod held_back;
 mod host_imports;
 mod inside;
+mod inside_denied;
 mod inside_examples;
 mod inside_planted;
 mod inside_window;

@@ -219,6 +219,39 @@ fn named(local: &Value) -> (&str, &str) {
     (local["name"].as_str().unwrap_or_default(), local["value"]["preview"].as_str().unwrap_or_default())
 }
 
+/// What the code itself has not asked `ctx`, and a URL of an expression's own.
+#[test]
+fn an_expression_reads_all_that_ctx_has() {
+    let flow = r#"const any = z.any();
+const first = handler({ name: "first", inputSchema: any, outputSchema: any, execute: (n) => n + 1 });
+const second = handler({ name: "second", inputSchema: any, outputSchema: any, execute: (n, ctx) => {
+  const here = n;
+  return here;
+} });
+const state = z.object({ done: z.number().default(4) });
+const root = sequencer({ name: "root", inputSchema: z.any(), stateSchema: state }).step(first).step(second);
+export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), block: root } } });
+"#;
+    let place = Place::with_flow(flow);
+    assert_eq!(place.get("run f go --user ada --request r --input 1")["output"], 2);
+    let asked = [
+        ("ctx.sequencer.state", "{done: 4}"),
+        ("ctx.getBlockOutput('first')", "2"),
+        ("ctx.getBlockResult('first').status", "\"completed\""),
+        ("ctx.wasRescued('first')", "false"),
+        ("ctx.getTarget('first').input", "1"),
+        ("new URL('https://example.com/a').pathname", "\"/a\""),
+        ("URL.canParse('no')", "false"),
+    ];
+    let expressions: Vec<&str> = asked.iter().map(|(expression, _)| *expression).collect();
+    let answer = print(&place, &[&[line(flow, "return here").as_str()], &expressions[..]].concat());
+    let found = answer.json();
+    for ((expression, expected), value) in asked.iter().zip(found["hits"][0]["values"].as_array().expect("values")) {
+        assert_eq!(value["preview"], *expected, "{expression}: {value}");
+    }
+    assert_eq!(found.get("notes"), None, "{found}");
+}
+
 #[test]
 fn a_limit_of_nothing_is_refused() {
     let place = place();

@@ -22,11 +22,22 @@ use crate::vm::probed::{Asked, Execution, Hit, Probed, Stretch, Traced};
 const EXPRESSION_TIME: Duration = Duration::from_millis(1000);
 
 /// Operations of the host that tell what is, and neither change anything nor ask the outside.
-const READS: [&str; 16] = [
+const READS: [&str; 27] = [
     "read",
     "chunk",
     "info",
     "items",
+    "target",
+    "relative.kind",
+    "relative.facts",
+    "relative.input",
+    "blockResult",
+    "blockOutput",
+    "wasRescued",
+    "resources",
+    "resource.list",
+    "resource.text",
+    "url",
     "journal.read",
     "metadata.read",
     "usage",
