@@ -74,6 +74,10 @@ fn files_of(place: &Place) -> BTreeMap<PathBuf, Vec<u8>> {
 
 #[test]
 fn a_question_writes_only_to_the_cache_and_reaches_no_network() {
+    // A database on a server is elsewhere.
+    if std::env::var_os("FLOWGLASS_TEST_POSTGRES").is_some() {
+        return;
+    }
     let place = Place::with_flow(FLOW);
     place.get("run f go --user ada --request r");
     place.get("flows");

@@ -95,7 +95,8 @@ fn a_promise_shows_its_state() {
             ("new Proxy(kept, {})", "instance", "Proxy"),
         ],
     );
-    let [kept, waits] = &at_end(&place, &["kept", "waits"])[..] else { panic!("two values") };
+    let found = at_end(&place, &["kept", "waits"]);
+    let [kept, waits] = &found[..] else { panic!("two values") };
     assert_eq!(inside(&place, &kept["handle"]), [("<fulfilled>".to_owned(), "{a: 1}".to_owned())]);
     assert_eq!(waits.get("handle"), None, "nothing is inside: {waits}");
 }
@@ -119,7 +120,8 @@ fn objects_of_the_web_show_what_is_in_them() {
             ("url.constructor.name", "string", "\"URL\""),
         ],
     );
-    let [url, reply, headers] = &at_end(&place, &["url", "reply", "headers"])[..] else { panic!("three values") };
+    let found = at_end(&place, &["url", "reply", "headers"]);
+    let [url, reply, headers] = &found[..] else { panic!("three values") };
     let reply = reply["preview"].as_str().unwrap_or_default();
     assert!(reply.starts_with("Response {headers: Headers(3) {") && reply.contains("status: 201"), "{reply}");
     let parts = inside(&place, &url["handle"]);

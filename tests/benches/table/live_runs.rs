@@ -71,7 +71,7 @@ pub(crate) fn measure(table: &mut Table, source: &str, inputs: &[(&str, usize)])
     for runner in before.iter().chain([&ours]) {
         runner.time(inputs[0].1);
     }
-    let mut told = |what: &str, unit, figure: &dyn Fn(&Runner) -> f64, goes: usize, limit: Limit| {
+    let mut told = |what: &str, unit: &'static str, figure: &dyn Fn(&Runner) -> f64, goes: usize, limit: Limit| {
         let (mut own, mut older) = (Vec::new(), Vec::new());
         for _ in 0..goes {
             own.push(figure(&ours));
@@ -85,8 +85,14 @@ pub(crate) fn measure(table: &mut Table, source: &str, inputs: &[(&str, usize)])
         });
     };
     for (name, input) in inputs {
-        told(&format!("a live run of {name}, the whole program"), "ms", &|runner| runner.time(*input), GOES, SAME);
-        told(&format!("… its most memory, {name}"), "MB", &|runner| runner.memory(*input), GOES / 3, SAME);
+        told(
+            &format!("a live run of {name}, the whole program"),
+            "ms",
+            &|runner: &Runner| runner.time(*input),
+            GOES,
+            SAME,
+        );
+        told(&format!("… its most memory, {name}"), "MB", &|runner: &Runner| runner.memory(*input), GOES / 3, SAME);
     }
     told("the bundle of a live run", "B", &Runner::bundle, 1, NOT_LARGER);
 }
