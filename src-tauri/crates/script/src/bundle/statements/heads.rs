@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use oxc::ast::ast::{Expression, ForStatement, PropertyKey};
+use oxc::ast::ast::{Expression, ForStatement, ForStatementInit, PropertyKey};
 use oxc::ast_visit::Visit as _;
 use oxc::span::{GetSpan, Span};
 use oxc::syntax::scope::{ScopeFlags, ScopeId};
@@ -36,6 +36,10 @@ impl Reader<'_> {
         let start = test.or(update).map_or(it.span.start, |first| first.start);
         let end = update.or(test).map_or(body, |last| last.end);
         let Some(at) = self.add_turns(it.span.start, &it.scope_id, Span::new(start, end)) else { return };
+        if let Some(ForStatementInit::VariableDeclaration(init)) = &it.init {
+            let names = init.declarations.iter().flat_map(|one| one.id.get_binding_identifiers());
+            self.found[at].keeps = names.map(|name| name.name.to_string()).collect();
+        }
         if let Some(update) = update {
             self.spots.push((update.start, Spot::Head(at)));
             self.spots.push((update.end, Spot::ExpressionEnd));

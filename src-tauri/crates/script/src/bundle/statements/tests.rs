@@ -170,5 +170,6 @@ fn variables_are_kept_by_the_statement_after_their_declaration() {
         &["", "", ""],
         &[("() => { switch (x) { case 1: const a = 1;", "a")],
     );
+    check_kept("() => { for (let i = 0, u = 1; i < 3; i++) g(); }", &["", "i u", ""], &[]);
     check_kept("declare const x: number; const f = () => x;", &[""], &[]);
 }
