@@ -67,7 +67,7 @@ fn bundle_in(file: &Path) -> Option<String> {
 pub(crate) fn measure(table: &mut Table, source: &str, inputs: &[(&str, usize)]) {
     let ours = Runner::new(program(), source);
     let before = std::env::var_os("FLOWGLASS_BEFORE").map(|program| Runner::new(program.into(), source));
-    // Bundled before, as a flow is that somebody has looked at.
+    // Bundled before, as most flows are when they run.
     for runner in before.iter().chain([&ours]) {
         runner.time(inputs[0].1);
     }
