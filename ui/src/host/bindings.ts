@@ -2528,13 +2528,13 @@ export type ReplayedBlock = {
 
 /**  The kinds of answers. */
 export type Reply = 
-/**  Yes. */
+/**  Approval. */
 "approve" | 
-/**  No: `SuspensionRejectedError` in the flow. */
+/**  Rejection: `SuspensionRejectedError` in the flow. */
 "reject" | 
-/**  With data. */
+/**  Data. */
 "submit" | 
-/**  With nothing: `SUSPENSION_SKIPPED` in the flow. */
+/**  No answer to the question: `SUSPENSION_SKIPPED` in the flow. */
 "skip";
 
 /**  What must be known of the hits of a request. */
@@ -3159,17 +3159,17 @@ export type SuspensionRow = {
 
 /**  Whether and how a suspension was answered (SEMANTICS §9.2). */
 export type SuspensionStatus = 
-/**  Nobody answered yet. */
+/**  Not answered yet. */
 "pending" | 
-/**  With yes. */
+/**  Answered with an approval. */
 "approved" | 
-/**  With no. */
+/**  Answered with a rejection. */
 "rejected" | 
-/**  With data. */
+/**  Answered with data. */
 "submitted" | 
-/**  With nothing. */
+/**  Skipped. */
 "skipped" | 
-/**  Nobody answered in time, or the request went on without the answer. */
+/**  Not answered in time, or the request went on without the answer. */
 "expired";
 
 /**  A tag, and how many requests have it. */

@@ -37,9 +37,9 @@ pub struct TryQuery {
     pub samples: u32,
     /// What tells how good a sample is.
     pub score: Option<Score>,
-    /// What may be spent.
+    /// The limit of the spending.
     pub budget: Option<Budget>,
-    /// Who answers models.
+    /// How model calls are answered.
     pub models_by: ModelsBy,
     /// How many samples run at once.
     pub jobs: Option<u32>,

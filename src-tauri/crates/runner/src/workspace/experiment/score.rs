@@ -78,7 +78,7 @@ pub(crate) struct Scored<'s> {
     pub(crate) user: &'s str,
     /// The flow file of the request.
     pub(crate) file: &'s str,
-    /// Who answers models.
+    /// How model calls are answered.
     pub(crate) mock: Mock,
     /// Counts its model calls.
     pub(crate) calls: SampleCalls,
