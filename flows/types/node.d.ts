@@ -1,8 +1,8 @@
 /**
- * Node's built-in modules, as far as flows have them. Each is there with `node:` and without it. Others are refused
- * when the file loads, with what to use in their place.
+ * Node's built-in modules, as far as flows have them, with and without the prefix `node:`. Others are refused when the
+ * file loads, and the error says what to use instead.
  *
- * A project with `@types/node` has the whole of Node's types; these are for one without.
+ * These types are for projects without `@types/node`.
  */
 
 type Encoding = "utf8" | "utf-8" | "hex" | "base64" | "base64url" | "latin1" | "binary" | "ascii" | "utf16le" | "ucs2";
@@ -41,7 +41,7 @@ interface Crypto {
 declare function atob(text: string): string;
 declare function btoa(text: string): string;
 
-/** The environment has what flowglass.json names under "env"; the rest is the same on every machine. */
+/** The environment has the variables under "env" in flowglass.json; the rest is the same on every machine. */
 declare var process: {
   readonly env: Record<string, string | undefined>;
   readonly platform: "linux";
@@ -247,7 +247,7 @@ declare module "node:timers/promises" {
 }
 
 declare module "node:async_hooks" {
-  /** What code carries along through its `await`s; entered before the first one, the chain's later steps have it. */
+  /** A value that is kept through `await`s. If it is entered before the first one, later steps of the chain have it. */
   export class AsyncLocalStorage<T = unknown> {
     constructor(options?: { defaultValue?: T; name?: string });
     static bind<F extends (...args: any[]) => unknown>(fn: F): F;
@@ -337,7 +337,7 @@ declare module "timers/promises" {
   export * from "node:timers/promises";
 }
 
-/** A file's text: `.md` and other text files as they are, any file with `?raw`. */
+/** The text of a file: `.md` and other text files directly, any file with `?raw`. */
 declare module "*.md" {
   const text: string;
   export default text;

@@ -1,4 +1,4 @@
-//! The commands about the inside of blocks: `print`, `step`, `coverage`.
+//! The commands for the inside of blocks: `print`, `step`, `coverage`.
 
 use std::sync::Mutex;
 
@@ -10,7 +10,7 @@ use crate::cli::{Outcome, Stop, exit};
 use crate::print;
 use crate::terminal::{ProgressLine, tell};
 
-/// Says on a terminal how far the first pass over a request is. Ctrl+C ends the program, and nothing is lost by it.
+/// Shows the progress of the first pass over a request on a terminal. Ctrl+C ends the program without losing data.
 pub(crate) fn show_progress(workspace: &Workspace) {
     let line = Mutex::new(ProgressLine::new());
     workspace.follow_first_pass(move |progress| {
@@ -41,13 +41,12 @@ pub(crate) fn print(workspace: &Workspace, asked: Print) -> Result<Outcome, Stop
     Ok(cut(is_cut, json!(found), print::inside::printed(&found, &query.expressions)))
 }
 
-/// An answer; one that a limit of memory or time has cut off is a failure, too.
+/// The outcome of an answer. An answer that a limit of memory or time has cut off is also a failure.
 fn cut(is_cut: bool, json: Value, text: String) -> Outcome {
     Outcome { json, text, code: if is_cut { exit::FAILURE } else { exit::DONE } }
 }
 
-/// A file as it is named on the command line: a path that the shell has completed is relative to the folder that the
-/// shell is in.
+/// Resolves a file of the command line. A path that the shell has completed is relative to the shell's folder.
 fn file_from_here(workspace: &Workspace, file: String) -> String {
     if workspace.file_in(&file).is_ok() {
         return file;

@@ -1,4 +1,4 @@
-//! Calls as requests: a process that dies at any commit, a fork before an approval, and a replay after an edit.
+//! Requests with Calls: a process that dies at any commit, a fork before an approval, and a replay after an edit.
 
 use std::collections::HashMap;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 use tests::bench::{Place, program};
 
-/// Calls in the order of their data, one that nobody waits for, one that fails, and a delegate for each instance.
+/// Calls in the order of their data, one that no request waits for, one that fails, and a delegate for each instance.
 const FLOW: &str = r#"
 import { defineFlow } from "@flow-state-dev/core";
 import { Activity, Agent, Delegate, Tool } from "acts";
@@ -62,15 +62,15 @@ fn events(place: &Place, data: &str, request: &str) -> Vec<Value> {
     serde_json::from_slice(&answer.stdout).expect("events")
 }
 
-/// The context that the last request of the agent got: all that came of the ticks before it.
+/// The context of the agent's last request, with the results of all earlier ticks.
 fn last_context(events: &[Value]) -> Value {
     let is_tick = |event: &&Value| event["kind"] == "block_started" && event["path"] == "root/tick[3]";
     let tick = events.iter().rev().find(is_tick).expect("a fourth tick");
     tick["payload"]["input"]["value"]["context"].clone()
 }
 
-/// A process dies at every single commit, and another takes the request up: the last request gets the same context, no
-/// model is asked twice for what it had answered, and no Activity that had ended runs again.
+/// A process dies at each commit in turn, and another resumes the request. The last request gets the same context, no
+/// answered model call is repeated, and no finished Activity runs again.
 #[test]
 fn a_crash_at_any_commit_repeats_nothing() {
     let place = place();
@@ -100,7 +100,7 @@ fn a_crash_at_any_commit_repeats_nothing() {
     assert!(wrong.is_empty(), "of {commits} commits:\n{}", wrong.join("\n"));
 }
 
-/// What was done again although the log had its end.
+/// Work that was repeated although the log had its end.
 fn repeated(events: &[Value]) -> Vec<String> {
     let mut done: HashMap<String, usize> = HashMap::new();
     for event in events {
@@ -121,7 +121,7 @@ fn repeated(events: &[Value]) -> Vec<String> {
     done.into_iter().filter(|(_, count)| *count > 1).map(|(what, count)| format!("{what} {count} times")).collect()
 }
 
-/// A replay of an edited file says which block does something else.
+/// A replay of an edited file names the block that behaves differently.
 #[test]
 fn a_replay_shows_what_an_edit_changed() {
     let place = place();
@@ -134,9 +134,8 @@ fn a_replay_shows_what_an_edit_changed() {
     assert!(text.contains("call:add[1]"), "{text}");
 }
 
-/// A thousand Calls of one solution push onto one list, each after the one before; and a thousand make a chain in which
-/// each needs the result of the one before. Once each of them merged and wrote down the results of all others, and the
-/// thousand pushes took longer than anybody waits.
+/// A thousand Calls of one solution push onto one list in order, and a thousand form a chain in which each needs the
+/// previous result. The work must be linear: a Call must not merge and record the results of all others.
 #[test]
 fn a_thousand_calls_write_one_place() {
     const COUNT: usize = 1_000;
@@ -194,7 +193,7 @@ export default defineFlow({ kind: "thousand", actions: { go: { block: agent } } 
     assert!(seconds < 30.0, "it took {seconds} s of a processor");
 }
 
-/// The document of a command, and how long a processor worked for it: other tests that run meanwhile do not count.
+/// The document of a command, and its processor time, which does not include other tests.
 fn timed(place: &Place, line: &str) -> (Value, f64) {
     let mut command = Command::new("bash");
     command.args(["-c", "TIMEFORMAT=%U; time \"$0\" \"$@\""]).arg(program()).args(line.split(' '));
@@ -205,9 +204,9 @@ fn timed(place: &Place, line: &str) -> (Value, f64) {
     (serde_json::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}{told}")), seconds)
 }
 
-/// A person approved a payment, and an Activity that was edited after the question ran without a word.
+/// If an Activity is edited between the question and the approval, the run must record it.
 #[test]
-fn an_activity_that_is_edited_between_question_and_approval_is_told() {
+fn an_activity_edited_between_question_and_approval_is_reported() {
     let flow = |pays: &str| {
         format!(
             "import {{ defineFlow }} from \"@flow-state-dev/core\";\nimport {{ Activity, Agent, Tool }} from \"acts\";\n\
@@ -238,7 +237,7 @@ fn an_activity_that_is_edited_between_question_and_approval_is_told() {
 }
 
 #[test]
-fn a_context_that_is_no_list_is_named_as_it_is() {
+fn the_error_of_a_context_that_is_not_a_list_shows_the_value() {
     for given in ["undefined", "null", "7"] {
         let flow = format!(
             "import {{ defineFlow }} from \"@flow-state-dev/core\";\nimport {{ Agent }} from \"acts\";\n\

@@ -1,5 +1,4 @@
-//! A request that was resumed after its file was changed: what ran before is asked with the code that ran then, and
-//! what ran after with the other.
+//! A request that was resumed after its file was changed: questions about each part use the code that ran in that part.
 
 use serde_json::{Value, json};
 use tests::bench::Place;
@@ -37,7 +36,7 @@ fn lines(covered: &Value) -> Value {
 }
 
 #[test]
-fn each_block_shows_the_text_that_it_ran() {
+fn each_block_shows_the_code_that_it_ran() {
     let place = changed();
     let at = |path: &str, line: u64| {
         let shown = place.run(&["step", "r", "--at", path]);
@@ -54,7 +53,7 @@ fn each_block_shows_the_text_that_it_ran() {
 }
 
 #[test]
-fn each_text_has_counts_of_its_own() {
+fn each_version_of_the_code_has_its_own_counts() {
     let place = changed();
     let covered = place.get("coverage r --file flows/main.ts");
     assert_eq!(covered.as_array().map(Vec::len), Some(2), "{covered}");
@@ -69,7 +68,7 @@ fn each_text_has_counts_of_its_own() {
 }
 
 #[test]
-fn a_debugger_stops_in_both_texts_and_goes_from_one_to_the_other() {
+fn a_debugger_stops_in_both_versions_and_moves_between_them() {
     let place = changed();
     let words = "b flows/main.ts:4\nb flows/main.ts:14\nrc\nrc\nc\nc\ntick\nwhere\n";
     let told = place.run_with(&["debug", "r", "--json"], words);
@@ -87,7 +86,7 @@ fn a_debugger_stops_in_both_texts_and_goes_from_one_to_the_other() {
 }
 
 #[test]
-fn what_changed_code_would_have_done_before_is_named() {
+fn a_note_says_if_changed_code_differs_from_the_earlier_recording() {
     let place = Place::with_flow(FLOW);
     place.ask("run ask go --user ada --request r --input 3");
     place.edit(&FLOW.replace("input + 1", "input + 10"));

@@ -1,4 +1,4 @@
-// What the palette says of the sessions: what a person said first, then what ran, how it stands and when.
+// Sessions in the palette: the input or the title, then the action, the status and the time.
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { entriesOf, searchEntry } from './commands';
 import { FakeHost } from './host/fake';
@@ -19,7 +19,7 @@ const shown = (session: Partial<ListedSession>) => {
   return entriesOf(app, '').find((one) => one.group === 'Session');
 };
 
-test('a session is told by its title or the words of its input, and never by its id', () => {
+test('a session is named by its title or its input, never by its id', () => {
   expect(shown({ words: 'How do cities cool down?' })?.title).toBe('How do cities cool down? · research.ask');
   expect(shown({ title: 'Cool cities', words: 'How?' })?.title).toBe('Cool cities · research.ask');
   expect(shown({ words: null })?.title).toBe('research.ask · ada');
@@ -27,7 +27,7 @@ test('a session is told by its title or the words of its input, and never by its
   expect(shown({ words: 'How?', lastStatus: 'failed' })?.hint).toMatch(/^Failed · 2 min/);
 });
 
-test('two sessions that read alike show the time at which each was used', () => {
+test('sessions with equal names show their times', () => {
   const at = new Date(2026, 4, 3, 9, 5, 7).getTime();
   const one = { flow: 'refund', lastAction: 'ask', lastStatus: 'completed', userId: 'ada', words: 'Lamp' };
   app.workspace.sessions.answer = [0, 1].map((n) => ({ ...one, id: `s${n}`, updatedAt: at + n * 1_000 }) as never);
@@ -35,7 +35,7 @@ test('two sessions that read alike show the time at which each was used', () => 
   expect(hints).toEqual(['Completed · 09:05:07', 'Completed · 09:05:08']);
 });
 
-test('what no name has is looked for in everything that was recorded', async () => {
+test('a text without matching names offers a search of all runs', async () => {
   expect([searchEntry(app, ' '), searchEntry(app, 'desk lamp')]).toEqual([null, null]);
   app.workspace.load();
   await vi.waitFor(() => expect(app.workspace.info.answer).not.toBeNull());

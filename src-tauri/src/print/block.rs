@@ -1,4 +1,4 @@
-//! One block as text: what came in and out, and everything that it did.
+//! One block as text: its input and output, and everything that it did.
 
 use std::fmt::Write as _;
 
@@ -58,7 +58,7 @@ pub(crate) fn block(block: &BlockDetail) -> String {
     text
 }
 
-/// What a span says of itself, besides what is the same of every block: its attributes, then the rest by its place.
+/// The fields of a span that other blocks do not have: its attributes, then the others.
 fn span_facts(span: &Value) -> Vec<Vec<String>> {
     let fields = |name: &str| span[name].as_object().into_iter().flatten();
     let own = fields("attributes").map(|(name, value)| vec![cut(name), plain(value)]);

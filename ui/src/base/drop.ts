@@ -1,8 +1,8 @@
-// On which side of a field its list opens, and how high it may be there. Pure: the sizes are handed in.
+// Decides on which side of a field its list opens, and its maximum height. Pure: the sizes are arguments.
 
 export type Drop = { side: 'below' | 'above'; height: number };
 
-/** Below, unless more of the list fits above. It never reaches over the edge of the window: what is longer scrolls. */
+/** Below, unless more of the list fits above. The list never exceeds the window; a longer list scrolls. */
 export function dropOf(field: { top: number; bottom: number }, windowHeight: number, wanted: number): Drop {
   const gap = 4;
   const below = Math.max(0, windowHeight - field.bottom - gap);

@@ -659,7 +659,7 @@ export type BlockStatus =
 /**  Ended without effect: retried, superseded by another writer, or cut off by a crash. */
 "abandoned";
 
-/**  How one block of an action did over several runs. */
+/**  Statistics of one block of an action over several runs. */
 export type BlockSum = {
 	/**  Its path without passes, items and calls. */
 	place: string,
@@ -669,15 +669,15 @@ export type BlockSum = {
 	count: number,
 	/**  How often it failed. */
 	failed: number,
-	/**  How long it took, half of the times at most; absent where it never ended. */
+	/**  The median of its duration; absent if it never ended. */
 	medianMs?: number | null,
-	/**  How long it took, 95 of 100 times at most. */
+	/**  The 95th percentile of its duration. */
 	p95Ms?: number | null,
-	/**  How long it took altogether. */
+	/**  Its total duration. */
 	totalMs: number,
 };
 
-/**  How the blocks of an action did over several runs. */
+/**  Statistics of the blocks of an action over several runs. */
 export type BlockSums = {
 	/**  How many runs were read, the newest ones. */
 	runs: number,
@@ -851,9 +851,9 @@ export type ComparedSide = {
 	items: number,
 	/**  How many answers of models they got. */
 	modelCalls: number,
-	/**  Tokens that models were told. */
+	/**  Input tokens. */
 	promptTokens: number,
-	/**  Tokens that models said. */
+	/**  Output tokens. */
 	completionTokens: number,
 	/**
 	 *  Milliseconds from the beginning of its first block to the end of its last one, without the time between a fork
@@ -3100,11 +3100,11 @@ export type StreamedPiece = {
 export type Sums = {
 	/**  How many answers of models they got. */
 	modelCalls: number,
-	/**  Tokens that models were told. */
+	/**  Input tokens. */
 	promptTokens: number,
-	/**  Tokens that models said. */
+	/**  Output tokens. */
 	completionTokens: number,
-	/**  How many state operations they made. */
+	/**  The number of state operations. */
 	changes: number,
 	/**  US dollars, as far as `prices` of `flowglass.json` knows the models; absent where it knows none of them. */
 	cost?: number | null,

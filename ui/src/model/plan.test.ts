@@ -6,18 +6,18 @@ const plan: PlanRow = { fromLog: 12, runsAgain: 4, modelsAsked: 1, mayHaveHappen
 const ahead = (fields: Partial<PlanRow>) => ({ plan: { ...plan, ...fields }, reply: null });
 const fetched = { path: 'root/step:pay', kind: 'fetch', ordinal: 0 };
 
-test('says what is taken, what runs and what may have happened', () => {
+test('a plan says what is reused, what runs and what may have happened', () => {
   expect(planWords(plan)).toMatch(/^reused: 12 · re-run: 4 · model calls: 1 · blocks that never ran are not counted$/);
   expect(planWords({ ...plan, mayHaveHappened: [fetched] })).toMatch(/may have happened: fetch at root\/step:pay · /);
   expect(planWords({ ...plan, mayHaveHappened: [fetched, fetched] })).toMatch(/root\/step:pay and 1 more · /);
 });
 
-test('blocks that go on are counted apart from those that run again', () => {
+test('blocks that continue are counted separately from those that run again', () => {
   expect(planWords({ ...plan, goesOn: 2 })).toMatch(/: 12 · continued: 2 · re-run: 4 · /);
   expect(planSentence(ahead({ goesOn: 2 }))).toMatch(/^Resume: reuse 12, continue 2, re-run 4, /);
 });
 
-test('blocks inside of those from the log are told beside them', () => {
+test('blocks inside reused blocks are shown as nested', () => {
   const deep = { ...plan, fromLog: 5, insideFromLog: 9 };
   expect(planWords(deep)).toMatch(/^reused: 5 \(\+9 nested\) · /);
   expect(planSentence(ahead(deep))).toMatch(/^Resume: reuse 14, re-run 4, 1 model call, /);
@@ -25,25 +25,25 @@ test('blocks inside of those from the log are told beside them', () => {
   expect(insideWords(plan)).toBe('');
 });
 
-test('models that may be asked more often are told so', () => {
+test('a plan says whether there may be more model calls', () => {
   expect(planWords({ ...plan, mayAskMore: true })).toMatch(/model calls: at least 1 · /);
   expect(planSentence(ahead({ mayAskMore: true }))).toMatch(/, at least 1 model call, /);
   expect(planWords({ ...plan, modelsAsked: 0, mayAskMore: true })).toMatch(/model calls: 0 or more · /);
   expect(planSentence(ahead({ modelsAsked: 0, mayAskMore: true }))).toMatch(/, perhaps model calls, /);
 });
 
-test('a plan does not say that no model is asked, because blocks that never ran may ask one', () => {
+test('a plan never promises no model calls, because blocks that never ran may make some', () => {
   const words = planSentence(ahead({ runsAgain: 1, modelsAsked: 0 }));
   expect(words).toBe('Resume: reuse 12, re-run 1, plus any blocks that never ran');
 });
 
-test('the foot of a request says it as a sentence', () => {
+test('the footer of a request shows the plan as a sentence', () => {
   expect(planSentence(ahead({}))).toBe('Resume: reuse 12, re-run 4, 1 model call, plus any blocks that never ran');
   expect(planSentence({ plan, reply: 'approve' })).toMatch(/^If approved: reuse 12, /);
   expect(planSentence(ahead({ error: { name: 'ReplayDriftError', message: '' } }))).toMatch(/refused/);
 });
 
-/** A host that plans what it is given. */
+/** A host that returns the plan and notes the options. */
 function hostOf(questions: Partial<SuspensionRow>[]) {
   const given: ResumeOptions[] = [];
   const host = {

@@ -1,8 +1,8 @@
-//! What runs the blocks of agents: [`agent`] those that take turns, [`calls`] those whose model answers with Calls.
+//! The drivers of agents' blocks: [`agent`] for agents that take turns, [`calls`] for agents that answer with Calls.
 //!
-//! Each is a driver of the engine, in a crate of its own: it reaches what the engine offers to drivers,
-//! `engine::driver`, and the engine does not know it. What an author declares is data, in `engine::flow`.
-//! Must not do anything that a driver of the engine could not: no storage, no JavaScript, no network, no clock.
+//! They use only `engine::driver`, and the engine does not know them. The declarations of authors are data, in
+//! `engine::flow`. Must not do anything that a driver in the engine could not: no storage, no JavaScript, no network,
+//! no clock.
 
 pub mod agent;
 pub mod calls;

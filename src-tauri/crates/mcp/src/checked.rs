@@ -1,4 +1,4 @@
-//! Whether bytes are a message of the protocol, and if not, what is wrong with it.
+//! Checks whether bytes are a message of the protocol, and explains why not.
 
 use rmcp::service::{RoleServer, RxJsonRpcMessage};
 use serde::Deserialize;
@@ -6,16 +6,16 @@ use serde_json::{Value, json};
 
 use crate::shown::cut;
 
-/// JSON-RPC: what cannot be read, what is no message, and what has wrong parameters.
+/// Error codes of JSON-RPC: unreadable input, an invalid message, and invalid parameters.
 const UNREADABLE: i32 = -32_700;
 const NO_MESSAGE: i32 = -32_600;
 const WRONG_PARAMETERS: i32 = -32_602;
-/// How deep values may be nested: the limit of serde_json.
+/// The maximum nesting of values, which is the limit of serde_json.
 const MOST_DEPTH: usize = 127;
-/// How much of a wrong value is repeated.
+/// How much of a wrong value an error shows.
 const SHOWN: usize = 80;
 
-/// Why something is not handed on, and what it is answered.
+/// The error for input that is not passed on.
 pub(crate) struct Wrong {
     id: Option<Value>,
     code: i32,
@@ -23,19 +23,19 @@ pub(crate) struct Wrong {
 }
 
 impl Wrong {
-    /// Bytes that are no JSON.
+    /// Bytes that are not JSON.
     pub(crate) fn unreadable(text: String) -> Wrong {
         Wrong { id: None, code: UNREADABLE, text }
     }
 
-    /// JSON that is no message.
+    /// JSON that is not a message.
     pub(crate) fn request(id: Option<Value>, text: String) -> Wrong {
         Wrong { id, code: NO_MESSAGE, text }
     }
 
     pub(crate) fn answer(&self) -> Value {
         let mut answer = json!({ "jsonrpc": "2.0", "error": { "code": self.code, "message": self.text } });
-        // Without an id the protocol leaves it out.
+        // The protocol omits an unknown id.
         if let Some(id) = &self.id {
             answer["id"] = id.clone();
         }
@@ -50,7 +50,7 @@ struct OnlyId {
     id: Option<Value>,
 }
 
-/// Why a message cannot be read. If its syntax is right, it is answered with its id: what it holds exceeds a limit.
+/// The error of a message that cannot be read. If its syntax is right, it exceeds a limit, and the error has its id.
 pub(crate) fn unreadable(bytes: &[u8], error: &serde_json::Error) -> Wrong {
     let whole = serde_json::from_slice::<OnlyId>(bytes);
     match whole.ok().and_then(|message| message.id).filter(is_id) {
@@ -69,14 +69,14 @@ fn is_id(id: &Value) -> bool {
     id.is_string() || id.is_i64() || id.is_u64()
 }
 
-/// What a parameter has to be.
+/// The required type of a parameter.
 enum Is {
     Text,
     Object,
     ObjectIfThere,
 }
 
-/// The parameters without which a call is nothing.
+/// The required parameters of calls.
 const NEEDED: [(&str, &[(&str, Is)]); 4] = [
     ("tools/call", &[("/name", Is::Text), ("/arguments", Is::ObjectIfThere)]),
     ("resources/read", &[("/uri", Is::Text)]),
@@ -105,7 +105,7 @@ pub(crate) fn message(value: Value) -> Result<RxJsonRpcMessage<RoleServer>, Wron
     })
 }
 
-/// What is wrong with the parameters of a call; `None` if they have the right shape, or if it is no call.
+/// The error of a call's parameters; `None` if they have the right types, or if it is not a call.
 pub(crate) fn wrong_call(value: &Value) -> Option<Wrong> {
     let id = value.get("id").filter(|id| is_id(id))?;
     let text = wrong_parameter(value["method"].as_str()?, value.get("params"))?;
@@ -144,7 +144,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_exceeds_a_limit_is_answered_with_its_id() {
+    fn errors_of_messages_over_a_limit_have_their_id() {
         let call =
             |arguments: &str| format!(r#"{{"jsonrpc":"2.0","method":"tools/call","params":{arguments},"id":7}}"#);
         let nested = |depth: usize| call(&format!("{}1{}", "[".repeat(depth), "]".repeat(depth)));
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn errors_name_the_wrong_parameter() {
         let call =
             |method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": 7, "method": method, "params": params });
         let cases = [

@@ -5,7 +5,7 @@ import type { Step } from './track';
 const states = (steps: Step[]) =>
   new States([{ kind: 'session', id: 's', name: null, begins: 1, until: null, steps }], () => 0);
 
-/** The steps of a fork that left after event 7, with an edit that event 8 records, and a block that wrote then. */
+/** The steps of a fork after event 7, with an edit that a later event records, and a block that wrote after that. */
 const FORK: Step[] = [
   { s: 1, v: 1, f: { amount: 0, note: 'none' } },
   { s: 5, v: 2, f: { amount: 200, note: 'paid' }, w: 4, o: 'patch', b: 'root/step:load' },
@@ -14,7 +14,7 @@ const FORK: Step[] = [
   { s: 20, v: 4, f: { total: 120 }, w: 18, o: 'patch', b: 'root/step:calc' },
 ];
 
-test('a difference names the edit of a fork, which holds from its first own event on', () => {
+test('a difference names the edit of a fork, which applies from its first own event on', () => {
   const all = states(FORK);
   expect(all.at(7)['session']).toEqual({ amount: 200, note: 'paid' });
   expect(all.at(8)['session']).toEqual({ amount: 60, note: 'paid' });
@@ -29,7 +29,7 @@ test('a difference names the edit of a fork, which holds from its first own even
   ]);
 });
 
-test('the history of a place has the edit of a fork, and no block of it', () => {
+test('the history of a place has the edit of a fork without a block', () => {
   const rows = states(FORK).history('session.amount');
   expect(
     rows.map(({ by, operation, old, new: now, seq, committed }) => [by, operation, old, now, seq, committed]),

@@ -1,7 +1,6 @@
-//! Executions that are left behind: a call that took too long goes on beside its retry, and the path is the retry's.
+//! Detached executions: a call that timed out still runs beside its retry, and its path now belongs to the retry.
 //!
-//! What such an execution comes to, and whatever runs inside it, is nobody's any more. Must not decide what that
-//! means for a view.
+//! The result of such an execution, and everything inside it, is ignored. Must not decide what that means for a view.
 
 use std::sync::Arc;
 
@@ -13,22 +12,22 @@ use crate::model::identity::InstanceId;
 /// A path and an attempt.
 type Execution = (Arc<str>, u32);
 
-/// The executions of a log that are left behind. Events are taken in in their order.
+/// The detached executions of a log. Events are read in order.
 #[derive(Debug, Default)]
 pub(crate) struct Detached {
-    /// The execution around each, as `path:attempt`.
+    /// The parent of each execution, as `path:attempt`.
     around: FxHashMap<Execution, Option<Arc<str>>>,
-    /// The newest execution of every path that is not left behind, where it has not ended.
+    /// The newest execution of every path, if it is not detached and has not ended.
     open: FxHashMap<Arc<str>, u32>,
     left: FxHashSet<Execution>,
 }
 
 impl Detached {
-    /// Takes in an event. Answers whether with it a path begins anew, and leaves an execution behind.
+    /// Reads an event. Returns whether a path begins again with it and so detaches an execution.
     pub(crate) fn read(&mut self, event: &Event) -> bool {
         let Some(path) = &event.path else {
             if matches!(event.kind, EventKind::RequestResumed { .. }) {
-                // What was under way then was cut off.
+                // Everything that was running was cut off.
                 self.open.clear();
             }
             return false;
@@ -58,7 +57,7 @@ impl Detached {
         }
     }
 
-    /// Whether an execution, or one around it, is left behind.
+    /// Whether an execution, or one around it, is detached.
     pub(crate) fn has(&self, path: &str, attempt: u32) -> bool {
         if self.left.is_empty() {
             return false;

@@ -1,7 +1,7 @@
 //! View: a session's items by query, and as the messages a model sees (SEMANTICS §7.4).
 //!
-//! A turn is one earlier request. Limits cut between turns, never inside one, and the newest turn
-//! is always shown: a conversation that forgets the last thing said is of no use.
+//! A turn is one earlier request. Limits cut only between turns, and the newest turn is always shown, because a
+//! conversation without the last message is useless.
 
 use serde_json::{Value, json};
 
@@ -9,15 +9,15 @@ use super::items::{Audience, Item};
 use crate::model::effects::Message;
 use crate::model::item::{AgentType, ItemStatus, Visibility, canonical_item_type};
 
-/// The items that enter history unless the query names others.
+/// The types of items in the history, unless the query names others.
 const CONVERSATION: [&str; 3] = ["message", "reasoning", "block_tool_output"];
 
-/// Which items, and how many (what authors know as `ItemQuery`).
+/// Which items, and how many. Authors know it as `ItemQuery`.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Query {
-    /// How much of the past.
+    /// How many earlier items or requests.
     pub limit: Option<Limit>,
-    /// Whether items that only streamed by are wanted too.
+    /// Whether transient items are included.
     pub include_transient: bool,
     /// Only these types, in canonical spelling.
     pub item_types: Option<Vec<String>>,
@@ -29,18 +29,18 @@ pub struct Query {
     pub agent_types: Option<Vec<AgentType>>,
     /// Only items with exactly this resolved visibility.
     pub item_visibility: Option<Visibility>,
-    /// Leaves out what the running request said so far.
+    /// Whether the items of the running request are left out.
     pub without_in_flight: bool,
 }
 
-/// How much of the past.
+/// How many earlier items or requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Limit {
     /// A plain number: turns for [`messages`], items for [`select`].
     Last(usize),
     /// Whole requests.
     Turns(usize),
-    /// As many as fit, at four characters a token.
+    /// As many as fit, at four characters per token.
     Tokens(usize),
 }
 
@@ -78,7 +78,7 @@ impl Query {
                             .map_err(|_| format!("itemVisibility is {{ client, history }}, not {value}"))?,
                     );
                 }
-                // A newer spelling of a query may say more than this version understands.
+                // Ignore unknown fields of newer versions.
                 _ => {}
             }
         }
@@ -98,7 +98,7 @@ impl Query {
 impl Limit {
     fn parse(value: &Value) -> Result<Option<Limit>, String> {
         let wrong = || format!("limit is a number, {{ turns: number }} or {{ tokens: number }}, not {value}");
-        // Nothing, or less, is asked for by a number below zero.
+        // A negative number counts as zero.
         let count = |value: &Value| value.as_f64().map(|n| n.max(0.0) as usize).ok_or_else(wrong);
         Ok(Some(match value {
             Value::Null => return Ok(None),
@@ -132,7 +132,7 @@ fn texts(name: &str, value: &Value) -> Result<Vec<String>, String> {
     }
 }
 
-/// The items an audience sees, oldest first: earlier requests, then the running one.
+/// The items that an audience sees, oldest first: earlier requests, then the running one.
 pub fn select(turns: Vec<Vec<Item>>, live: Vec<Item>, audience: Audience, query: &Query) -> Vec<Item> {
     let wanted = |item: &Item| {
         let sees = match audience {
@@ -145,13 +145,13 @@ pub fn select(turns: Vec<Vec<Item>>, live: Vec<Item>, audience: Audience, query:
     let mut turns: Vec<Vec<Item>> =
         turns.into_iter().map(|turn| turn.into_iter().filter(|item| wanted(item)).collect()).collect();
     if audience != Audience::History {
-        // Whoever asks for the last turn means one in which something was said.
+        // A turn without items does not count.
         turns.retain(|turn| !turn.is_empty());
     }
     let live: Vec<Item> = live.into_iter().filter(|item| wanted(item)).collect();
     let turns_kept = match (audience, query.limit) {
         (_, Some(Limit::Turns(count))) => count,
-        // History is cut between turns, whatever the measure.
+        // History is always cut between turns.
         (Audience::History, Some(Limit::Tokens(budget))) => newest_that_fit(
             turns.iter().map(|turn| turn.iter().flat_map(of_item).map(|m| tokens_of(&m.content)).sum()),
             budget,
@@ -172,7 +172,7 @@ pub fn select(turns: Vec<Vec<Item>>, live: Vec<Item>, audience: Audience, query:
     all
 }
 
-/// The messages of a session: earlier requests within the limit, then what the running one said.
+/// The messages of a session: earlier requests within the limit, then the running one.
 pub fn messages(turns: &[Vec<Item>], live: &[Item], query: &Query) -> Vec<Message> {
     let expand = |turn: &Vec<Item>| -> Vec<Message> { expand(turn, query) };
     let mut earlier: Vec<Vec<Message>> = turns.iter().map(expand).collect();
@@ -188,7 +188,7 @@ pub fn messages(turns: &[Vec<Item>], live: &[Item], query: &Query) -> Vec<Messag
     if !query.without_in_flight {
         all.extend(expand(&live.to_vec()));
     }
-    // A model refuses a result whose call it does not see, and a call without a result.
+    // Models refuse a result without its call, and a call without a result.
     let start = all.iter().position(|message| message.role != "tool").unwrap_or(all.len());
     all.drain(..start);
     while all.last().is_some_and(is_only_calls) {
@@ -202,7 +202,7 @@ fn is_only_calls(message: &Message) -> bool {
         && message.content.as_array().is_some_and(|parts| parts.iter().all(|part| part["type"] == "tool-call"))
 }
 
-/// How many of the newest fit a budget: the newest always, the others while they do.
+/// How many of the newest fit into a budget. The newest always counts as fitting.
 fn newest_that_fit(sizes: impl DoubleEndedIterator<Item = usize>, budget: usize) -> usize {
     let mut used = 0;
     let mut count = 0;
@@ -239,7 +239,7 @@ fn expand(turn: &[Item], query: &Query) -> Vec<Message> {
         .collect()
 }
 
-/// The messages an item stands for; empty text is dropped.
+/// Converts an item to messages. Empty texts are left out.
 pub fn of_item(item: &Item) -> Vec<Message> {
     let spoken = |role: &str, parts: Option<&Value>| {
         let text = parts.map(joined_text).unwrap_or_default();
@@ -283,12 +283,12 @@ fn tool_messages(item: &Item) -> Vec<Message> {
     ]
 }
 
-/// A tool's name in the letters that models take.
+/// A tool's name in characters that models accept.
 pub fn tool_alias(name: &str) -> String {
     name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' }).collect()
 }
 
-/// What a flow sees of an item besides its fields: the text of a message, a tool's output, or all.
+/// The `payload` of an item for flows: the text of a message, the output of a tool, or the whole item.
 pub fn payload(item: &Item) -> Value {
     match item.item_type.as_str() {
         "message" => {

@@ -1,8 +1,8 @@
-//! Which files of a workspace may be flow files.
+//! Finds the files of a workspace that may be flow files.
 //!
-//! Where `flowglass.json` names `flows`, those files and folders and nothing else. Otherwise all of `flows/`, and in
-//! the rest of the folder what calls `defineFlow` (`script::may_define_flow`), wherever the project keeps it. What is
-//! installed, built, hidden or a test is left out. Must not load a file.
+//! If `flowglass.json` names `flows`, only those files and folders. Otherwise all files in `flows/`, and in the rest of
+//! the folder those that call `defineFlow` (`script::may_define_flow`). Installed, built and hidden files and tests are
+//! left out. Must not load a file.
 
 use std::collections::{BTreeSet, HashMap};
 use std::fs::{DirEntry, FileType};
@@ -12,35 +12,35 @@ use std::time::SystemTime;
 use crate::core::fault::Fault;
 use crate::core::ordinary_files;
 
-/// Folders that hold what others wrote or a tool made.
+/// Folders of installed packages and of generated files.
 const NOT_SOURCES: [&str; 7] = ["node_modules", "dist", "build", "out", "coverage", "target", "bower_components"];
-/// Folders of tests, which define flows to test with.
+/// Folders of tests, whose flows are only for testing.
 const TESTS: [&str; 6] = ["test", "tests", "__tests__", "__mocks__", "__fixtures__", "e2e"];
-/// The longest file that is looked into. The bundler reads none that is longer.
+/// The maximum size of a file, equal to that of the bundler.
 const MAX_BYTES: u64 = 16 << 20;
-/// How many files and folders are looked at. A home folder or a disk has more.
+/// The maximum number of files and folders. A home folder or a disk has more.
 const MAX_ENTRIES: usize = 200_000;
 
 /// How many files without a flow are named.
 const MOST_NAMED: usize = 3;
 
-/// What a look at the files found.
+/// The result of a search for flow files.
 #[derive(Debug, Default)]
 pub(crate) struct FlowFiles {
-    /// Those that may define a flow, sorted.
+    /// The files that may define a flow, sorted.
     pub(super) files: Vec<PathBuf>,
-    /// How many TypeScript files there are, those among them.
+    /// The number of all TypeScript files.
     seen: usize,
     /// Folders that could not be read.
     unreadable: Vec<PathBuf>,
-    /// Whether there was more than is looked at.
+    /// Whether there were more than [`MAX_ENTRIES`].
     is_cut: bool,
 }
 
-/// What is known of files that were looked into, so that they are read again only when they change.
+/// Known files, which are read again only if they change.
 pub(super) type Sightings = HashMap<PathBuf, Sighting>;
 
-/// A file as it was, and whether it may define a flow.
+/// The version of a file, and whether it may define a flow.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sighting {
     modified: Option<SystemTime>,
@@ -48,9 +48,9 @@ pub(super) struct Sighting {
     may_define_flow: bool,
 }
 
-/// Looks for flow files.
+/// Searches for flow files.
 ///
-/// A folder in `flows` that a link leads out of the workspace to is named like a file, so that its refusal is seen.
+/// A link in `flows` to a folder outside the workspace is listed like a file, so that its refusal is shown.
 pub(super) fn flow_files(
     workspace: &Path,
     folders: Option<&[PathBuf]>,
@@ -86,7 +86,7 @@ pub(super) fn flow_files(
 }
 
 impl FlowFiles {
-    /// Where flows were looked for, and what to do where none was found.
+    /// Describes where flows were searched, and what to do if none was found.
     pub(super) fn whereabouts(&self, workspace: &Path, folders: Option<&[PathBuf]>) -> String {
         let counted = |count: usize| match count {
             1 => "1 TypeScript file".to_owned(),
@@ -124,7 +124,7 @@ impl FlowFiles {
         text
     }
 
-    /// Which files may define a flow, of which none does.
+    /// Describes the files that may define a flow but do not.
     fn without_flow(&self, workspace: &Path) -> String {
         let name = |file: &PathBuf| file.strip_prefix(workspace).unwrap_or(file).display().to_string();
         let mut names: Vec<String> = self.files.iter().take(MOST_NAMED).map(name).collect();
@@ -140,20 +140,20 @@ impl FlowFiles {
     }
 }
 
-/// Whether a folder looks like one that is worked in: it has settings, flow files, or what was recorded of their runs.
+/// Whether a folder looks like a workspace: it has settings, flow files or recorded runs.
 pub(crate) fn is_workspace(folder: &Path) -> bool {
     [".flowglass", "flowglass.json", "flows"].iter().any(|name| folder.join(name).exists())
         || (!holds_everything(folder, std::env::home_dir().as_deref()) && has_flows(folder))
 }
 
-/// Whether a folder is the root or a person's home, in which a menu of programs starts one: flow files that lie
-/// somewhere below belong to folders of their own, and the search for them reads all that the person has.
+/// Whether a folder is the root or a person's home, in which desktops start programs. Flow files below it belong to
+/// other folders, and a search would read all files of the person.
 fn holds_everything(folder: &Path, home: Option<&Path>) -> bool {
     let real = |folder: &Path| std::fs::canonicalize(folder).ok();
     real(folder).is_some_and(|folder| folder.parent().is_none() || home.and_then(real).as_ref() == Some(&folder))
 }
 
-/// Whether a folder has flow files where they are looked for without settings, or settings that may name them.
+/// Whether a folder has flow files in the default places, or settings that may name them.
 pub(crate) fn has_flows(folder: &Path) -> bool {
     folder.join("flowglass.json").exists()
         || std::fs::canonicalize(folder)
@@ -162,14 +162,14 @@ pub(crate) fn has_flows(folder: &Path) -> bool {
 
 struct Walk<'w> {
     workspace: &'w Path,
-    /// The real folders that were entered: links may lead around in circles.
+    /// The real folders that were entered, because links may form cycles.
     entered: BTreeSet<PathBuf>,
     found: FlowFiles,
     entries: usize,
 }
 
 impl Walk<'_> {
-    /// A file or folder that `flowglass.json` names.
+    /// Adds a file or folder that `flowglass.json` names.
     fn add_named(&mut self, named: &Path) -> Result<(), Fault> {
         let path = self.workspace.join(named);
         let Ok(real) = std::fs::canonicalize(&path) else {
@@ -196,7 +196,7 @@ impl Walk<'_> {
         self.found.files.push(file);
     }
 
-    /// A folder with all it holds, once.
+    /// Adds a folder with everything in it, once.
     fn enter(&mut self, folder: &Path) -> Result<(), Fault> {
         let real = std::fs::canonicalize(folder)?;
         if !real.starts_with(self.workspace) {
@@ -221,9 +221,9 @@ impl Walk<'_> {
         Ok(())
     }
 
-    /// The files of a folder and of all in it that may define flows. Links are passed over: what they lead to inside
-    /// the workspace is found in its own place, and nothing else can be imported. In the folder that was opened itself
-    /// links and pipes are named like files, so that their refusal is seen.
+    /// Adds the files in a folder, at any depth, that may define flows. Links are skipped: their targets inside the
+    /// workspace are found at their own places, and others cannot be imported. In the opened folder itself, links and
+    /// pipes are listed like files, so that their refusal is shown.
     fn look_into(&mut self, folder: &Path, before: &Sightings, now: &mut Sightings) {
         for entry in self.entries_of(folder) {
             let name = entry.file_name().to_string_lossy().into_owned();
@@ -264,7 +264,7 @@ impl Walk<'_> {
     }
 }
 
-/// Whether folders of this name hold no sources of the project.
+/// Whether folders of this name have no sources of the project.
 pub(super) fn is_left_out(name: &str) -> bool {
     name.starts_with('.') || NOT_SOURCES.contains(&name) || TESTS.contains(&name)
 }
@@ -282,7 +282,7 @@ fn is_source(name: &str) -> bool {
         && !OTHERS.iter().any(|other| stem.ends_with(other))
 }
 
-/// Looks into a file, unless it is as it was. `None` if it is gone.
+/// Examines a file, unless it is unchanged. `None` if it no longer exists.
 fn sight(entry: &DirEntry, path: &Path, before: Option<&Sighting>) -> Option<Sighting> {
     let about = entry.metadata().ok()?;
     let (modified, bytes) = (about.modified().ok(), about.len());
@@ -291,7 +291,7 @@ fn sight(entry: &DirEntry, path: &Path, before: Option<&Sighting>) -> Option<Sig
         return Some(*known);
     }
     let text = if bytes > MAX_BYTES { None } else { ordinary_files::read(path, MAX_BYTES).ok() };
-    // A film may end in `.ts` as well.
+    // Video files may also end in `.ts`.
     let text = text.filter(|text| !text.contains(&0));
     let may_define_flow = text.is_some_and(|text| script::may_define_flow(path, &String::from_utf8_lossy(&text)));
     Some(Sighting { modified, bytes, may_define_flow })

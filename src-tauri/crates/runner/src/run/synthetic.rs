@@ -1,9 +1,9 @@
-//! Requests made up from a seed, of any shape and size: for benches, for the window's tests, and to
-//! see what a long run looks like.
+//! Synthetic requests of any shape and size, made from a seed: for benches, for the window's tests, and to see what a
+//! long run looks like.
 //!
-//! A made-up flow is run by the real engine and written by the real store, so the log is one that a
-//! flow could have left. Only time is made up: it flies, and models answer at once. Must not be told
-//! from a real request by anything that reads the log.
+//! The real engine runs a synthetic flow and the real store writes it, so a flow could have written this log. Only the
+//! time is simulated: it passes quickly, and models answer at once. Readers of the log must not be able to distinguish
+//! it from a real request.
 
 mod pace;
 mod plan;
@@ -31,18 +31,18 @@ use crate::effects::outside::now_ms;
 use pace::Pace;
 use plan::Plan;
 
-/// What the blocks of a made-up request do.
+/// The shape of a synthetic request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, specta::Type)]
 #[serde(rename_all = "snake_case")]
 pub enum Shape {
-    /// A bit of everything.
+    /// Some of everything.
     #[default]
     Mixed,
     /// One long chain of handlers.
     Chain,
-    /// Sequencers in sequencers.
+    /// Nested sequencers.
     Tree,
-    /// Branches beside each other.
+    /// Parallel branches.
     Fanout,
     /// Loops.
     Loop,
@@ -52,7 +52,7 @@ pub enum Shape {
     State,
     /// A `forEach` over up to 200,000 entries.
     Wide,
-    /// Up to 300 sequencers, each in the one before.
+    /// Up to 300 sequencers, each inside the previous one.
     Nest,
     /// Up to 5,000 parallel branches, each with a block of its own.
     Branches,
@@ -61,7 +61,7 @@ pub enum Shape {
 }
 
 impl Shape {
-    /// Every shape, in the order a person would list them.
+    /// Every shape, in the order of lists for people.
     pub const ALL: [Shape; 11] = [
         Shape::Mixed,
         Shape::Chain,
@@ -94,35 +94,35 @@ impl Shape {
     }
 }
 
-/// What to make up.
+/// The synthetic requests to write.
 #[derive(Clone, Debug)]
 pub struct Synthetic {
-    /// About how many events each request has.
+    /// The approximate number of events of each request.
     pub events: u64,
     /// How many requests, each in a session of its own.
     pub requests: u32,
     /// The same seed makes the same requests.
     pub seed: u64,
-    /// What they do.
+    /// Their shape.
     pub shape: Shape,
-    /// Written live, so many events a second and with today's clock; at once and in the past when absent.
+    /// Events per second, written live with the current time. If absent, all are written at once, in the past.
     pub rate: Option<u32>,
-    /// Of a request with a rate, how many events are written before the rate holds.
+    /// With a rate: how many events are written before the rate applies.
     pub at_once: u64,
 }
 
-/// What was made up.
+/// The result of a synthesis.
 #[derive(Clone, Debug, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct Synthesized {
     /// The ids of the requests.
     pub requests: Vec<String>,
-    /// How many events they have together.
+    /// The total number of their events.
     #[specta(type = specta_typescript::Number)]
     pub events: u64,
 }
 
-/// Makes up requests and writes them. Stops at the first that cannot be written.
+/// Writes synthetic requests. Stops at the first that cannot be written.
 pub(crate) fn synthesize(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic) -> Result<Synthesized, Fault> {
     thread::scope(|scope| {
         let thread = thread::Builder::new().name("synthetic".to_owned()).stack_size(STACK);
@@ -141,7 +141,7 @@ fn write_all(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic) -> Result<Synt
     Ok(written)
 }
 
-/// Answers how many events the request has.
+/// Returns the number of events of the request.
 fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str) -> Result<u64, Fault> {
     let mut chance = Rng::with_seed(wanted.seed.wrapping_mul(1_000_003).wrapping_add(u64::from(nth)));
     let root = Plan::new(chance.fork(), wanted.events).root(wanted.shape);
@@ -174,7 +174,7 @@ fn write(log: &Arc<dyn Log>, owner: &str, wanted: &Synthetic, nth: u32, id: &str
     let ended = futures_executor::block_on(async {
         let input = run.begin().await?;
         let mut execution = pin!(run.execute(input));
-        // Nobody else writes what is streamed while a model goes on answering.
+        // Write streamed pieces here, because nothing else does so while a model is answering.
         let ended = poll_fn(|cx| {
             let state = execution.as_mut().poll(cx);
             if state.is_pending() {

@@ -1,4 +1,4 @@
-//! What blocks asked of models and wrote, added up.
+//! Sums of the model calls and writes of blocks.
 
 use serde::Serialize;
 
@@ -10,11 +10,11 @@ use crate::core::prices::added;
 pub struct Sums {
     /// How many answers of models they got.
     pub model_calls: u64,
-    /// Tokens that models were told.
+    /// Input tokens.
     pub prompt_tokens: u64,
-    /// Tokens that models said.
+    /// Output tokens.
     pub completion_tokens: u64,
-    /// How many state operations they made.
+    /// The number of state operations.
     pub changes: u64,
     /// US dollars, as far as `prices` of `flowglass.json` knows the models; absent where it knows none of them.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -24,7 +24,7 @@ pub struct Sums {
 }
 
 impl Sums {
-    /// Adds others.
+    /// Adds other sums.
     pub(crate) fn add(&mut self, other: &Sums) {
         self.model_calls += other.model_calls;
         self.prompt_tokens = self.prompt_tokens.saturating_add(other.prompt_tokens);
@@ -38,7 +38,7 @@ impl Sums {
     }
 }
 
-/// How the blocks of an action did over several runs.
+/// Statistics of the blocks of an action over several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockSums {
@@ -50,7 +50,7 @@ pub struct BlockSums {
     pub blocks: Vec<BlockSum>,
 }
 
-/// How one block of an action did over several runs.
+/// Statistics of one block of an action over several runs.
 #[derive(Clone, Debug, PartialEq, Serialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub struct BlockSum {
@@ -62,13 +62,13 @@ pub struct BlockSum {
     pub count: u64,
     /// How often it failed.
     pub failed: u64,
-    /// How long it took, half of the times at most; absent where it never ended.
+    /// The median of its duration; absent if it never ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub median_ms: Option<i64>,
-    /// How long it took, 95 of 100 times at most.
+    /// The 95th percentile of its duration.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p95_ms: Option<i64>,
-    /// How long it took altogether.
+    /// Its total duration.
     pub total_ms: i64,
 }
 

@@ -1,5 +1,5 @@
-//! Until a person trusts the folder, its flows are neither loaded nor run, and nothing is written into it; what was
-//! recorded is there to be read.
+//! Until a person trusts the folder, its flows are neither loaded nor run, and nothing is written into it. Recorded
+//! runs can be read.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::catalogue::trust::{self, Consent};
 use crate::core::config::Config;
 use crate::core::fault::Fault;
 
-/// Why nothing of a folder is run and nothing is written into it, where nobody trusts it.
+/// Returns the refusal of a folder that no person trusts.
 pub(super) fn refusal(consent: Consent, dir: &Path, config: &Config) -> Option<Fault> {
     let is_trusted = consent == Consent::Given || trust::is_trusted(dir, &config.hosts());
     (!is_trusted).then(|| untrusted(dir))
@@ -27,12 +27,13 @@ impl Workspace {
         self.trusted
     }
 
-    /// Whether a person trusts the folder: by `--trust`, or by an answer that is kept. To name it is not enough.
+    /// Whether a person trusts the folder, by `--trust` or by a stored answer. Naming the folder is not enough.
     pub fn is_trusted_by_person(&self) -> bool {
         self.trust || trust::is_trusted(&self.dir, &self.config.hosts())
     }
 
-    /// Keeps the person's answer. It holds from when the folder is opened again: what is open only reads the database.
+    /// Stores the person's answer. It takes effect when the folder is opened again; this workspace only reads the
+    /// database.
     pub fn give_trust(&self) -> Result<(), Fault> {
         trust::keep(&self.dir, &self.config.hosts())
     }
@@ -73,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_written_into_a_folder_that_nobody_trusts() {
+    fn nothing_is_written_into_an_untrusted_folder() {
         let dir = tempfile::tempdir().unwrap();
         let wanted = Synthetic { events: 100, requests: 1, seed: 1, shape: Shape::Mixed, rate: None, at_once: 0 };
         let asked = open(dir.path(), Consent::Asked);

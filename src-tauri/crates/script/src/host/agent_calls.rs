@@ -1,6 +1,6 @@
-//! The host functions of agents: reading and writing the `FlowState`, and what acts on it.
+//! The host functions of agents, which read, write and use the `FlowState`.
 //!
-//! All but `injectMessage`, which asks hooks, answer at once. Must not enforce rules: the engine does.
+//! All are synchronous except `injectMessage`, which calls hooks. Must not enforce rules: the engine does.
 
 use dialects::agent::author::{self, InjectedMessage, Which};
 use engine::context::{Context as Cx, EmitOptions};
@@ -9,7 +9,7 @@ use engine::error::FlowError;
 use futures_util::FutureExt;
 use serde_json::Value;
 
-/// Serves a synchronous call. `op` is what follows `flow.` in its name.
+/// Serves a synchronous call. `op` is its name without `flow.`.
 pub(crate) fn sync(cx: &Cx, op: &str, payload: &str) -> Result<Option<String>, String> {
     answer(cx, op, payload).map_err(|error| error.message)
 }
@@ -62,7 +62,7 @@ fn refused(error: impl std::fmt::Display) -> FlowError {
     FlowError::validation(error.to_string(), None)
 }
 
-/// State operations of an agent wait for nothing, because nothing of a turn runs beside another.
+/// Runs a state operation of an agent, which never waits, because a turn has no concurrent operations.
 fn at_once<T>(work: impl Future<Output = Result<T, FlowError>>) -> Result<T, FlowError> {
     work.now_or_never().unwrap_or_else(|| Err(FlowError::plain("the FlowState is being written; await what you began")))
 }

@@ -1,4 +1,4 @@
-//! Ends a script from outside in the middle of what it does, also where it does not yield.
+//! Ends a running script from outside, even if it does not yield.
 
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -13,7 +13,7 @@ impl Stop {
         let _ = self.0.set(Box::new(is_over));
     }
 
-    /// Whether the script is to end.
+    /// Whether the script must end.
     pub(crate) fn is_set(&self) -> bool {
         self.0.get().is_some_and(|is_over| is_over())
     }

@@ -12,7 +12,7 @@ use crate::read::samples::Samples;
 use crate::row::error::Error;
 use crate::row::query::Filter;
 
-/// By what sessions are ordered; the one that is asked for most comes first.
+/// The order of sessions; the default comes first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SessionOrder {
     /// The last changed first.
@@ -27,7 +27,8 @@ pub enum SessionOrder {
 }
 
 impl SessionOrder {
-    /// Each is answered by an index (`n` ascends with the time of creation), but for the two that people rarely want.
+    /// Each order uses an index (`n` ascends with the time of creation), except for the last two, which are rarely
+    /// used.
     fn sql(self) -> &'static str {
         match self {
             SessionOrder::Changed => "s.updated_at DESC, s.n DESC",
@@ -41,24 +42,24 @@ impl SessionOrder {
 /// Selects sessions.
 #[derive(Clone, Debug, Default)]
 pub struct SessionQuery {
-    /// Only of this user.
+    /// Only sessions of this user.
     pub user: Option<String>,
-    /// Only of this flow.
+    /// Only sessions of this flow.
     pub flow: Option<String>,
     /// Only those with a request in this project; the project of a session is that of its first request.
     pub project: Option<String>,
     /// Only those whose newest request has this status, as in [`RequestQuery`](crate::RequestQuery).
     pub status: Option<RequestStatus>,
-    /// Part of what a list shows of a session: its id, title, tags, user, flow and last action, the first words of its
-    /// newest input, and its newest error. The case of letters does not matter.
+    /// A text in the visible columns of a list: id, title, tags, user, flow and last action, the first words of the
+    /// newest input, and the newest error. The case of letters is ignored.
     pub search: Option<String>,
     /// Only those with this tag.
     pub tag: Option<String>,
     /// Only those that changed at this time or later, in milliseconds since 1970.
     pub since: Option<i64>,
-    /// What is done with the sessions whose newest request is a sample of an experiment.
+    /// How sessions whose newest request is a sample of an experiment are treated.
     pub samples: Samples,
-    /// By what they are ordered.
+    /// Their order.
     pub order: SessionOrder,
     /// At most this many.
     pub limit: Option<u64>,
@@ -77,7 +78,7 @@ pub struct SessionRow {
     pub user: String,
     /// Its project, if any.
     pub project: Option<String>,
-    /// What a person named it, or else the `title` in its metadata.
+    /// The title that a person gave, or else the `title` in its metadata.
     pub title: Option<String>,
     /// Its tags, in the order of their characters.
     pub tags: Vec<String>,
@@ -117,7 +118,7 @@ pub(crate) const LINEAGE: &str = "WITH RECURSIVE lineage (session, before) AS (
         SELECT r.session, r.n FROM lineage
             JOIN session s ON s.n = lineage.session JOIN request r ON r.id = s.forked_from)";
 
-/// What is read of a session `s` whose newest request is `r`.
+/// The columns of a session `s` whose newest request is `r`.
 pub(super) const COLUMNS: &str =
     "SELECT s.id, s.flow, s.user, s.project, coalesce(s.given_title, s.flow_title), s.ephemeral, s.requests, s.items,
     r.status, r.owner, s.created_at, s.updated_at, s.forked_from, r.id, r.action, r.started_at, r.finished_at, r.error,
@@ -134,10 +135,10 @@ impl Store {
         })
     }
 
-    /// Sessions, in the order that is asked for.
+    /// Sessions in the requested order.
     pub fn sessions(&self, query: &SessionQuery) -> Result<Vec<SessionRow>, Error> {
         let wanted = query.search.as_deref().map(str::to_lowercase).filter(|text| !text.is_empty());
-        // What is searched for is not in the columns alone, so that rows are counted here.
+        // The search is not only in columns, so limit and offset are applied here.
         let (limit, offset) = if wanted.is_some() { (None, None) } else { (query.limit, query.offset) };
         self.read(|connection| {
             let filter = filter(connection, query)?;
@@ -170,7 +171,7 @@ impl Store {
 }
 
 impl Store {
-    /// How many sessions there are, whatever the limit.
+    /// The number of sessions, without the limit.
     pub fn count_sessions(&self, query: &SessionQuery) -> Result<u64, Error> {
         if query.search.as_ref().is_some_and(|text| !text.is_empty()) {
             let all = SessionQuery { limit: None, offset: None, ..query.clone() };
@@ -184,7 +185,7 @@ impl Store {
     }
 }
 
-/// What a query asks for in columns.
+/// The conditions of a query that SQL can check.
 fn filter(connection: &Connection, query: &SessionQuery) -> Result<Filter, Error> {
     let mut filter = Filter::default();
     filter.and("s.user = ?", query.user.clone());
@@ -197,7 +198,7 @@ fn filter(connection: &Connection, query: &SessionQuery) -> Result<Filter, Error
     Ok(filter)
 }
 
-/// Whether what a list shows of a session has a text in it, which is in small letters.
+/// Whether the visible columns of a session contain a text, which must be lower-case.
 fn holds(connection: &Connection, row: &SessionRow, wanted: &str) -> Result<bool, Error> {
     let has = |text: &str| text.to_lowercase().contains(wanted);
     let name = format!("{}.{}", row.flow, row.last_action);

@@ -29,7 +29,7 @@ pub enum Cleared<T> {
     Needed(Vec<String>),
 }
 
-/// What was deleted with a session.
+/// The numbers of deleted rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Deleted {
     /// How many requests.
@@ -92,7 +92,7 @@ fn deletable(connection: &Connection, owners: &Owners, id: &str) -> Result<Resul
     Ok(if forks.is_empty() { Ok(n) } else { Err(Cleared::Needed(forks)) })
 }
 
-/// What a deletion of a session comprises. Made in a snapshot, and checked again in the transaction that deletes.
+/// The plan of a deletion. It is made in a snapshot, and checked again in the transaction that deletes.
 struct Plan {
     requests: RequestSums,
     /// The highest id of an event when the plan was made.
@@ -202,7 +202,7 @@ fn detach_session(
         removal_queue::queue(connection, "scope", *scope, None)?;
         connection.prepare_cached("DELETE FROM scope WHERE n = ?1")?.execute((scope,))?;
     }
-    // As `removal_queue::queue`, for all requests in one statement.
+    // Like `removal_queue::queue`, for all requests in one statement.
     connection.execute(
         "INSERT INTO removal (kind, n, name) SELECT 'request', n, id FROM request WHERE session = ?1
          ON CONFLICT (kind, n, import) DO UPDATE SET last = coalesce(removal.last, 0) + 1",
@@ -219,7 +219,7 @@ fn detach_session(
         (indexed.events, indexed.items, indexed.payload_bytes, indexed.unique_bytes, plan.last),
     )?;
     if plan.is_damaged {
-        // It is not known what the damaged events were counted as.
+        // It is unknown how the damaged events were counted.
         totals::recount(connection)?;
     }
     Ok(Some(Cleared::Done(Deleted { requests: plan.requests.count, events: plan.events })))
@@ -271,7 +271,7 @@ fn users_and_projects(connection: &Connection, session: i64) -> Result<Vec<Scope
         let mut rows = statement.query((session,))?;
         while let Some(row) = rows.next()? {
             let (id, flow): (String, String) = (row.get(0)?, row.get(1)?);
-            // Also the state that the flow may keep apart: most have none.
+            // Also the state that the flow may isolate; most flows have none.
             for key in [ScopeKey::isolated(kind, &id, &flow), ScopeKey::new(kind, id)] {
                 if !found.contains(&key) {
                     found.push(key);

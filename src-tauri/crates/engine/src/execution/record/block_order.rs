@@ -1,9 +1,9 @@
-//! When the blocks of a recorded request started and ended.
+//! The order in which the blocks of a recorded request started and ended.
 //!
-//! In a replay nothing takes time, so of two blocks that ran side by side the one with less to wait for would come to
-//! its end first, whatever the recording says. So where blocks ran side by side, each ends in its turn. What follows an
-//! end begins at once, as it did: a block that waited for its beginning would let code of other blocks run before it
-//! that ran after it. Must not know what waits for a turn.
+//! In a replay nothing takes time, so of two concurrent blocks the one with fewer waits would end first, whatever the
+//! recording says. So concurrent blocks end in recorded order. A block after such an end starts at once, as it did: if
+//! it waited for its turn to start, code of other blocks that ran after it could run before it. Must not know what
+//! waits for a turn.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,13 +16,13 @@ use crate::views::replay_order::ReplayOrder;
 /// By path and attempt.
 type Positions = HashMap<(Arc<str>, u32), Position>;
 
-/// See the module. The attempts are those that count, from 0.
+/// The recorded starts and ends of blocks. Attempts are the indexes of counting attempts, from 0.
 pub(crate) struct BlockOrder {
-    /// Of those that ran again after a crash or an abort.
+    /// The starts of attempts that ran again after a crash or an abort.
     starts: Positions,
-    /// Of all blocks if some ran side by side, else of those that a function or a model called.
+    /// The ends of all blocks if some ran concurrently, or else of blocks that a function or a model called.
     ends: Positions,
-    /// Whether some blocks ran side by side.
+    /// Whether some blocks ran concurrently.
     is_interleaved: bool,
     /// The paths of the blocks that waited for an answer.
     waited: HashSet<Arc<str>>,
@@ -39,7 +39,7 @@ impl BlockOrder {
                 (&event.kind, &event.path)
                 && event.seq > own
             {
-                // What rescues a block that failed waits in its place.
+                // If a rescue waits, the failed block counts as waiting.
                 let failed = path.rsplit_once('/').filter(|(_, last)| last.starts_with("rescue:"));
                 order.waited.extend(failed.map(|(failed, _)| Arc::from(failed)));
                 order.waited.insert(path.clone());
@@ -69,24 +69,24 @@ impl BlockOrder {
         self.waited.contains(path)
     }
 
-    /// Returns before when an attempt may not start; `None` if it need not wait.
+    /// Returns the position before which an attempt must not start; `None` if it need not wait.
     pub(crate) fn start(&self, path: &Arc<str>, attempt: u32) -> Option<Position> {
         self.starts.get(&(path.clone(), attempt)).copied()
     }
 
-    /// Returns before when an attempt may not end; `None` if it need not wait.
+    /// Returns the position before which an attempt must not end; `None` if it need not wait.
     pub(crate) fn end(&self, path: &Arc<str>, attempt: u32) -> Option<Position> {
         self.end_of_called(path, attempt).filter(|_| self.is_interleaved)
     }
 
-    /// Returns when an attempt ended of a block that a function or a model called; `None` if it did not.
+    /// Returns when an attempt of a block that a function or a model called ended; `None` if it did not end.
     pub(crate) fn end_of_called(&self, path: &Arc<str>, attempt: u32) -> Option<Position> {
         self.ends.get(&(path.clone(), attempt)).copied()
     }
 }
 
 /// Returns whether some blocks ran concurrently: neither inside the other. A replay does not wait for answers, so a
-/// block that waited and the blocks that began meanwhile run concurrently in it.
+/// block that waited and the blocks that began in the meantime run concurrently in it.
 fn is_interleaved(events: &[Event]) -> bool {
     // How many open blocks are around each, itself included.
     let mut open: HashMap<&str, usize> = HashMap::new();

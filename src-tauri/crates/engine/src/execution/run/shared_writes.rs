@@ -1,4 +1,4 @@
-//! Applying recorded writes to shared state again as a resume goes through the log, in their recorded order.
+//! Re-applies recorded writes to shared state, in recorded order, while a resume goes through the log.
 //!
 //! Must not decide which writes count: the replay cache does.
 
@@ -15,7 +15,7 @@ use serde_json::Value;
 
 impl Run {
     /// Applies all recorded writes to the shared state of a frame and its ancestors. Called before a block runs whose
-    /// end is not in the log: all recorded writes were made before it.
+    /// end is not in the log, because all recorded writes were made before it.
     pub(crate) fn replay_all_shared_state(&self, frame: Option<&Rc<Frame>>) {
         self.replay_shared_state_until(frame, Seq::MAX);
     }
@@ -48,9 +48,9 @@ impl Run {
     }
 
     /// Applies the recorded writes to the shared state of a frame and its ancestors up to event `until`, in recorded
-    /// order: so conditions see the same state, and writes of concurrent blocks interleave as they did. With `taken`
-    /// (the path of what is taken from the log) it skips states outside that path's background task: other writes to
-    /// them may have come later in the chain. Returns the new events, if there are any: see [`Reuse`].
+    /// order, so that conditions see the same state and writes of concurrent blocks interleave as before. With `taken`
+    /// (the path of a block that is taken from the log) it skips states outside that path's background task, because
+    /// other writes to them may have come later in the chain. Returns the new events, if there are any: see [`Reuse`].
     pub(super) fn replay_shared_state(&self, frame: Option<&Rc<Frame>>, taken: Option<&str>, until: Seq) -> Vec<Seq> {
         let belongs = |path: &str| taken.is_none_or(|taken| background_task(taken) == background_task(path));
         let own = |frame: Rc<Frame>| Some((SharedStateOwner::Of(frame.path.to_string()), frame.own.clone()?));
@@ -79,8 +79,8 @@ impl Run {
     }
 
     /// Applies the recorded writes to the own state of a block that is taken from the log, up to event `until`. Several
-    /// are recorded as one operation: no code runs between them, and a loop of chains then costs one operation for each
-    /// block at each resume. A single write is left to `replay_shared_state`.
+    /// writes are recorded as one operation, because no code runs between them, so that each resume costs only one
+    /// operation for each block of a loop of chains. A single write is left to `replay_shared_state`.
     pub(super) fn replay_own_state(&self, frame: &Rc<Frame>, until: Seq) {
         let Some(own) = &frame.own else { return };
         let shared = SharedStateOwner::Of(frame.path.to_string());

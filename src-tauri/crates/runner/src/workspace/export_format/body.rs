@@ -1,21 +1,21 @@
-//! The lines of a file, unpacked no further than they may be.
+//! The lines of a compressed file, up to a limit.
 //!
-//! They are unpacked twice: first only to be counted, so that a small file that would become a large one takes no
-//! memory, then to be read one by one.
+//! They are decompressed twice: first only to count them, so that a decompression bomb takes no memory, and then to
+//! read them one by one.
 
 use std::io::{BufRead, BufReader, Read};
 
 use crate::core::config::{FILE, Limits};
 
-/// What a line takes at least when it is read, however short it is.
+/// The minimum memory of a line that is read.
 const LINE_COST: u64 = 256;
 
 /// Why a body cannot be read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Unreadable {
-    /// It is not what was written.
+    /// It is damaged.
     Damaged(String),
-    /// It is larger than it may be.
+    /// It exceeds a limit.
     TooLarge(String),
 }
 
@@ -25,7 +25,7 @@ impl From<std::io::Error> for Unreadable {
     }
 }
 
-/// Counts the lines of a body, and stops where it becomes too large.
+/// Counts the lines of a body, and fails as soon as it is too large.
 pub(super) fn count(body: &[u8], limits: &Limits) -> Result<u64, Unreadable> {
     let most = limits.import_bytes;
     let mut decoder = zstd::Decoder::new(body)?;
@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn a_body_is_counted_before_it_is_unpacked() {
+    fn a_body_is_counted_before_it_is_read() {
         let limits = |import_bytes| Limits { import_bytes, ..Limits::default() };
         let text = format!("{}\n{}\nend", "a".repeat(1_000), "b".repeat(10));
         assert_eq!(count(&packed(&text), &limits(1_001 + 256 + 3)), Ok(3));

@@ -1,7 +1,7 @@
-//! What a fork holds from its first own event on: the states of the request that it leaves, with its edits.
+//! The states with which a fork begins: those of its original request, with its edits.
 //!
-//! The fork records them with several events: its records with its first commit, the state of the request when it goes
-//! on, the state of a block when that block goes on. Whoever reads at an event in between gets all of them.
+//! The fork records them in several events: its records with its first commit, the state of the request when it
+//! continues, the state of a block when that block continues. A reader at an event in between gets all of them.
 
 use engine::event::{Event, EventKind, ForkedFrom, Seq};
 use engine::log::Record;
@@ -13,12 +13,12 @@ use crate::workspace::Workspace;
 use crate::workspace::instances::is_of_block;
 use crate::workspace::writers::{Address, StateEdit};
 
-/// Where the state is that a scope of a fork begins with.
+/// Where the initial state of a fork's scope is recorded.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Begins {
     /// In a later event of the fork.
     With(Seq),
-    /// In the log of the other request, without the edits.
+    /// In the log of the original request, without the edits.
     Before(ForkedFrom),
 }
 
@@ -64,13 +64,13 @@ impl Workspace {
         fork: &str,
         from: &ForkedFrom,
     ) -> Result<Vec<StateEdit>, Fault> {
-        // No edit is of a resource.
+        // Resources cannot be edited.
         if scope.kind == ScopeKind::Resource {
             return Ok(Vec::new());
         }
         let address = Address::of(scope);
         let edits = self.edits_of(fork, from, &address)?;
-        // Of several executions of a block one is edited.
+        // An edit applies to only one of several executions of a block.
         let is_other = || {
             let had = self.counterpart(scope, fork, &from.request_id)?;
             Ok::<bool, Fault>(self.edited_scope(from, &address)? != Some(had))
@@ -81,7 +81,7 @@ impl Workspace {
         Ok(edits)
     }
 
-    /// Whether a scope of a fork is there from the fork's first own event on, and is recorded after this event.
+    /// Whether a scope of a fork exists from the fork's first own event on, but is recorded after this event.
     pub(in crate::workspace) fn is_carried(&self, scope: &ScopeKey, request: &str, seq: Seq) -> Result<bool, Fault> {
         Ok(self.begins_later(scope, &self.request(request)?, seq)?.is_some())
     }
@@ -89,7 +89,7 @@ impl Workspace {
     fn begins_later(&self, scope: &ScopeKey, fork: &RequestRow, seq: Seq) -> Result<Option<Begins>, Fault> {
         let Some(from) = &fork.forked_from else { return Ok(None) };
         let first = self.store.first_change(scope, &fork.id).map_err(Fault::internal)?;
-        // The other request may have been deleted.
+        // The original request may have been deleted.
         if first.is_some_and(|first| first <= seq)
             || self.store.request(&from.request_id).map_err(Fault::internal)?.is_none()
         {
@@ -108,7 +108,7 @@ impl Workspace {
         if !self.had_begun(&had, &from.request_id, from.seq)? && !is_edited()? {
             return Ok(None);
         }
-        // A fork of an older version recorded again what it shares with its origin.
+        // In older versions, a fork recorded the states that it shares with its original request again.
         if !self.keeps(&fork.id, from.seq)? {
             return Ok(None);
         }
@@ -119,7 +119,7 @@ impl Workspace {
         }))
     }
 
-    /// The event with which a fork commits the records that it begins with. `None` if it begins with none.
+    /// The event with which a fork commits its initial records. `None` if it has none.
     pub(in crate::workspace) fn first_commit(&self, fork: &str, from: &ForkedFrom) -> Result<Option<Seq>, Fault> {
         let first = self.store.event_at(fork, from.first_own()).map_err(Fault::internal)?;
         match first.map(|first| (first.path, first.kind)) {

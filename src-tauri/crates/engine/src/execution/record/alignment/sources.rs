@@ -32,7 +32,7 @@ pub(super) struct Source {
 }
 
 impl Source {
-    /// Returns the source of an operation of today.
+    /// Returns the source of a current operation.
     pub(super) fn of(step: &Step) -> Source {
         let Step { operation, .. } = step;
         let is_from_factory = matches!(
@@ -75,7 +75,7 @@ impl Source {
         self.parts.iter().filter(move |(part, _)| !is_from_factory || matches!(part, Part::Function(_)))
     }
 
-    /// Returns whether an operation of today has every source of this recorded one.
+    /// Returns whether a current operation has every source of this recorded one.
     fn is_within(&self, today: &Source) -> bool {
         let has = |(part, wanted): (&Part, &BTreeSet<PartSource>)| {
             today.parts.get(part).is_some_and(|own| wanted.is_subset(own))
@@ -169,7 +169,7 @@ impl Sources {
         &self.classes[class].1
     }
 
-    /// Returns the classes of today's operations that have every source of a recorded one.
+    /// Returns the classes of current operations that have every source of a recorded one.
     pub(super) fn with_all_of(&self, recorded: &Source) -> BTreeSet<Class> {
         let mut found = BTreeSet::new();
         for is_from_factory in [false, true] {
@@ -235,7 +235,7 @@ fn keys<'s>(
     parts.flat_map(|(part, sources)| sources.iter().map(move |one| (part.clone(), one.clone())))
 }
 
-/// How many classes and shapes were looked at, for tests of costs.
+/// How many classes and shapes were examined, for tests of costs.
 pub(super) mod counted {
     #[cfg(test)]
     thread_local! {
