@@ -1,5 +1,5 @@
 /**
- * The words of a text that say what it is about. Search and topic lists share them, so that both agree on what counts.
+ * The significant words of a text. Search and topic lists share this function, so that they agree.
  */
 
 const unimportant = new Set(

@@ -1,4 +1,4 @@
-//! `flowglass-window`: the window, and whatever else `flowglass` does.
+//! `flowglass-window`: the window, and all commands of `flowglass`.
 
 use std::process::ExitCode;
 

@@ -1,12 +1,12 @@
-//! An error stands at the line of the author's file that it came from: a table of ways to fail.
+//! Errors have the line of the author's file where they occurred, for a table of ways to fail.
 
 use tests::bench::{Place, repository};
 
-/// The files with ways to fail, and where they lie in a workspace.
+/// The files with ways to fail, and their paths in a workspace.
 const FILES: [(&str, &str); 2] = [("places.ts", "flows/places.ts"), ("far.ts", "flows/lib/far.ts")];
 
 #[test]
-fn an_error_stands_at_its_line() {
+fn an_error_has_its_line() {
     let place = Place::new();
     let mut meant = Vec::new();
     for (name, file) in FILES {
@@ -34,7 +34,7 @@ fn an_error_stands_at_its_line() {
 }
 
 #[test]
-fn an_error_of_the_top_level_stands_at_its_line() {
+fn an_error_at_the_top_level_has_its_line() {
     for (source, line) in [
         ("const none: any = undefined;\nconst list = [\n  1,\n  none.deep,\n];\nexport default list;\n", 4),
         ("const say = 'm';\nthrow new Error(\n  say + Math.PI,\n);\n", 2),

@@ -1,6 +1,6 @@
-//! One database for many, where the server is silent, or gives too little: connections, room on the disk.
+//! A shared database whose server does not answer, or lacks connections or disk space.
 //!
-//! Each test has a server of its own; on a machine without one it says so and tests nothing.
+//! Each test starts its own server. On a machine without PostgreSQL it says so and tests nothing.
 
 use std::net::TcpListener;
 
@@ -8,15 +8,15 @@ use tests::bench::Place;
 use tests::pausing::PausingProxy;
 use tests::postgres::Postgres;
 
-/// Each input has an output of its own, which no compression makes small.
+/// Each input has a different output that cannot be compressed much.
 const FLOW: &str = "const greet = handler({ name: \"greet\", execute: (input: any) =>
   Array.from({ length: 20_000 }, (_, n) => (n * 7919 + String(input).charCodeAt(0) * 104729) % 1_000_003).join(\" \"),
 });
 export default defineFlow({ kind: \"greeter\", actions: { greet: { inputSchema: z.any(), block: greet } } });";
 
-/// A server that takes a connection and says nothing does not keep a command for ever.
+/// A command does not wait forever for a server that accepts a connection and does not answer.
 #[test]
-fn a_server_that_says_nothing_is_an_error() {
+fn a_server_that_does_not_answer_is_an_error() {
     let silent = TcpListener::bind("127.0.0.1:0").expect("a port is free");
     let port = silent.local_addr().expect("it is bound").port();
     let place = Place::with_flow(FLOW);
@@ -29,7 +29,7 @@ fn a_server_that_says_nothing_is_an_error() {
     }
 }
 
-/// A worker that has nothing to do ends when it is asked to, also if the server hangs by then.
+/// A stopped idle worker ends even if the server hangs by then.
 #[test]
 fn an_idle_worker_ends_although_the_server_is_silent() {
     let Some(server) = Postgres::start() else { return };
@@ -44,9 +44,9 @@ fn an_idle_worker_ends_although_the_server_is_silent() {
     assert_eq!(ended.code, Some(0), "{ended}");
 }
 
-/// A user who may never have enough connections hears at once how many are needed.
+/// A user whose limit of connections is too low gets an error with the needed number at once.
 #[test]
-fn a_user_with_few_connections_hears_how_many_are_needed() {
+fn a_limit_of_connections_that_is_too_low_is_reported_with_the_needed_number() {
     let Some(server) = Postgres::start() else { return };
     let place = Place::with_flow(FLOW);
     let address = server.address("few").replace("postgres@", "few@");
@@ -69,9 +69,9 @@ fn a_user_with_few_connections_hears_how_many_are_needed() {
     }
 }
 
-/// What was deleted is given back to the disk if nobody else is connected; else it is said that it was not.
+/// Compacting returns space to the disk if no other process is connected, or else says that it did not.
 #[test]
-fn compacting_gives_room_back_or_says_that_it_did_not() {
+fn compacting_returns_space_or_says_that_it_did_not() {
     let Some(server) = Postgres::start() else { return };
     let place = Place::with_flow(FLOW).variable("FLOWGLASS_DATA", &server.address("room"));
     for session in ["a", "b", "c", "d"] {
@@ -98,7 +98,7 @@ fn compacting_gives_room_back_or_says_that_it_did_not() {
     assert_eq!(place.get("requests").as_array().map(Vec::len), Some(1));
 }
 
-/// Several processes import the same file at once: all of them succeed, and it is there once.
+/// If several processes import the same file at once, all succeed, and its data is there once.
 #[test]
 fn the_same_file_may_be_imported_by_several_at_once() {
     let Some(server) = Postgres::start() else { return };
@@ -119,9 +119,9 @@ fn the_same_file_may_be_imported_by_several_at_once() {
     }
 }
 
-/// A letter that a server does not have looks the same in the lists of both.
+/// U+0000, which a server cannot store, looks the same in lists of a file and of a server.
 #[test]
-fn a_list_is_the_same_with_the_letter_nul() {
+fn lists_with_the_character_nul_are_equal_in_files_and_on_servers() {
     let Some(server) = Postgres::start() else { return };
     let flow = "const name = handler({ name: \"name\", execute: async (input: any, ctx) => {
       await ctx.session.setMetadata({ title: \"a\\u0000title\" }); return input; } });

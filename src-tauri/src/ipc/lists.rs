@@ -1,4 +1,4 @@
-//! The window's lists: sessions and requests, a page at a time, with the first words of what was asked.
+//! The window's lists: pages of sessions and requests, with the first words of their inputs.
 
 use engine::event::RequestStatus;
 use runner::{Fault, ListedRequest, ListedSession, RequestOrder, Samples, SessionOrder};
@@ -8,7 +8,7 @@ use tauri::State;
 use super::off_the_main_thread;
 use crate::window::WindowState;
 
-/// By what sessions are ordered.
+/// The order of sessions.
 #[derive(Clone, Copy, Debug, Default, Deserialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub(super) enum SessionSort {
@@ -34,7 +34,7 @@ impl From<SessionSort> for SessionOrder {
     }
 }
 
-/// Which sessions.
+/// Selects sessions.
 #[derive(Debug, Deserialize, specta::Type)]
 pub(super) struct SessionQuery {
     #[serde(default)]
@@ -53,7 +53,7 @@ pub(super) struct SessionQuery {
     /// Only those that changed at this time or later, in milliseconds since the epoch.
     #[serde(default)]
     since: Option<i64>,
-    /// Also those of samples of experiments.
+    /// Whether sessions of experiments' samples are included.
     #[serde(default)]
     samples: bool,
     #[serde(default)]
@@ -62,7 +62,7 @@ pub(super) struct SessionQuery {
     offset: u32,
 }
 
-/// Sessions, in the order that is asked for.
+/// Sessions in the requested order.
 #[tauri::command]
 #[specta::specta]
 pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery) -> Result<Vec<ListedSession>, Fault> {
@@ -84,7 +84,7 @@ pub(super) async fn sessions(state: State<'_, WindowState>, query: SessionQuery)
     .await
 }
 
-/// Which requests.
+/// Selects requests.
 #[derive(Debug, Deserialize, specta::Type)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct RequestQuery {
@@ -96,7 +96,7 @@ pub(super) struct RequestQuery {
     flow: Option<String>,
     #[serde(default)]
     action: Option<String>,
-    /// Those with the newest events first, instead of the newest requests.
+    /// Whether requests with the newest events come first, instead of the newest requests.
     #[serde(default)]
     by_change: bool,
     limit: u32,

@@ -29,7 +29,7 @@ export const commands = {
 	trigger: (options: TriggerOptions) => __TAURI_INVOKE<Started>("trigger", { options }),
 	/**  Stops a running request. */
 	abort: (requestId: string) => __TAURI_INVOKE<RequestStatus>("abort", { requestId }),
-	/**  Sessions, in the order that is asked for. */
+	/**  Sessions in the requested order. */
 	sessions: (query: SessionQuery) => __TAURI_INVOKE<ListedSession[]>("sessions", { query }),
 	/**  Requests, newest first, or those that changed last first. */
 	requests: (query: RequestQuery) => __TAURI_INVOKE<ListedRequest[]>("requests", { query }),
@@ -2547,13 +2547,13 @@ export type RequestNote = {
 	endedByLimit?: boolean,
 };
 
-/**  Which requests. */
+/**  Selects requests. */
 export type RequestQuery = {
 	session?: string | null,
 	status?: RequestStatus | null,
 	flow?: string | null,
 	action?: string | null,
-	/**  Those with the newest events first, instead of the newest requests. */
+	/**  Whether requests with the newest events come first, instead of the newest requests. */
 	byChange?: boolean,
 	limit: number,
 	offset: number,
@@ -2867,7 +2867,7 @@ export type SearchPage = {
 	samples: number,
 };
 
-/**  Which sessions. */
+/**  Selects sessions. */
 export type SessionQuery = {
 	user?: string | null,
 	project?: string | null,
@@ -2878,7 +2878,7 @@ export type SessionQuery = {
 	tag?: string | null,
 	/**  Only those that changed at this time or later, in milliseconds since the epoch. */
 	since?: number | null,
-	/**  Also those of samples of experiments. */
+	/**  Whether sessions of experiments' samples are included. */
 	samples?: boolean,
 	sort?: SessionSort,
 	limit: number,
@@ -2913,7 +2913,7 @@ export type SessionRow = {
 	forkedFrom?: string | null,
 };
 
-/**  By what sessions are ordered. */
+/**  The order of sessions. */
 export type SessionSort = 
 /**  The last changed first. */
 "changed" | 

@@ -1,5 +1,5 @@
-// What a recorded host answers of its database and of going on with requests.
-// It has no engine and no file, and says so where one would be needed.
+// The functions of the recorded host for the database and for resuming requests. It has no engine and no file, so those
+// that need one fail with an explanation.
 import type { OnProgress } from './experiments';
 import { FakeViews } from './fake-views';
 import { agentAccess } from './samples';
@@ -64,7 +64,7 @@ export abstract class FakeFiles extends FakeViews {
   async fork(): Promise<GoingOn> {
     throw NO_ENGINE;
   }
-  /** As if every block ran again: a recording has no engine that would know better. */
+  /** As if every block ran again, because a recording has no engine. */
   async planResume(requestId: string): Promise<PlanRow> {
     const blocks = this.find(requestId).blocks();
     const open = blocks.filter((block) => block.status !== 'completed');
@@ -98,7 +98,7 @@ export abstract class FakeFiles extends FakeViews {
     throw NO_FILE;
   }
   async cancelInside() {}
-  /** As in a folder that recorded nothing. */
+  /** As in a folder without recorded runs. */
   async verify(_query: VerifyQuery, _onProgress: (progress: VerifyProgress) => void): Promise<Verified> {
     const none = { same: 0, differs: 0, asksNew: 0, unaffected: 0, doesNotLoad: 0, notComparable: 0 };
     return { ...none, results: [], groups: [] };
@@ -158,7 +158,7 @@ export abstract class FakeFiles extends FakeViews {
   async pickFolder(): Promise<string | null> {
     return null;
   }
-  /** As if the dialog was closed without one. */
+  /** As if the dialog was cancelled. */
   async pickFile(_proposed: string | null): Promise<string | null> {
     return null;
   }
@@ -181,7 +181,7 @@ export abstract class FakeFiles extends FakeViews {
   async checkpoints(requestId: string) {
     return this.find(requestId).recorded.answers.checkpoints;
   }
-  /** Of two requests, the two that were compared when the answers were recorded. */
+  /** For two requests, only those that were compared when the answers were recorded. */
   async compare({ left, right, from, to }: CompareQuery): Promise<Change[]> {
     const found = this.find(left);
     if (!right || right === left) return found.diff(from ?? found.recorded.head.start, to ?? found.seq);
@@ -192,7 +192,7 @@ export abstract class FakeFiles extends FakeViews {
     return [];
   }
   #comparison: Comparison | null = null;
-  /** The two that were compared when the answers were recorded. */
+  /** Only for the two requests that were compared when the answers were recorded. */
   async openComparison(left: string, right: string): Promise<ComparisonHead> {
     if (left !== 'req-2' || right !== 'req-3') throw notRecorded(`how ${left} and ${right} differ`);
     this.#comparison = lists.comparison;
@@ -237,7 +237,7 @@ export abstract class FakeFiles extends FakeViews {
   traceReceiver = async () => null;
   serve = async (wanted: boolean) => (wanted ? { endpoint: 'http://127.0.0.1:4318' } : null);
   checkFile = noFile;
-  /** A browser tab has no menu and nothing around it. */
+  /** A browser tab has no native menu and no desktop events. */
   async desktopEvents() {
     return () => {};
   }

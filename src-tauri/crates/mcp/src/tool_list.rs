@@ -1,6 +1,7 @@
-//! The seven tools, as a client lists them. All of it costs every conversation tokens: at most 1,500 (a test counts).
+//! The seven tools, as a client lists them. The list costs tokens in every conversation: at most 1,500, as a test
+//! checks.
 //!
-//! What a tool does is in the module of its name.
+//! Each tool is implemented in the module of its name.
 
 use std::sync::Arc;
 

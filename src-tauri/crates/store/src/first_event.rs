@@ -1,4 +1,4 @@
-//! How a request begins, for the tests inside this crate that write events without an engine.
+//! The first event of a request, for tests inside this crate that write events without an engine.
 
 use engine::event::{EventKind, Recorded};
 

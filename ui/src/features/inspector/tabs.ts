@@ -1,4 +1,4 @@
-// The tabs of the inspector, each with how much there is behind it.
+// The tabs of the inspector, each with the number of its entries.
 import type { BlockRow } from '../../host/host';
 
 export type InspectorTab = 'input' | 'output' | 'changes' | 'items' | 'model' | 'attributes' | 'log' | 'source';
@@ -18,8 +18,8 @@ export const INSPECTOR_TABS: readonly InspectorTab[] = [
 export type Counted = { changes: number; items: number; logs: number; calls: number; attributes: number | null };
 
 /**
- * "Model" is a tab only of blocks that ask models, and "Attributes" only of spans. The other tabs are there for every
- * block, so that their places do not change.
+ * Only blocks with model calls have "Model", and only spans have "Attributes". Every block has the other tabs, so that
+ * their places do not change.
  */
 export function tabsOf(block: BlockRow, counted: Counted, hasSource = true): TabEntry[] {
   const some = (count: number) => (count > 0 ? count : null);
@@ -37,10 +37,10 @@ export function tabsOf(block: BlockRow, counted: Counted, hasSource = true): Tab
   return hasSource ? [...tabs, { id: 'source', label: 'Source' }] : tabs;
 }
 
-/** What a person looks for in a block: why it failed, what its model did, or what it made of its input. */
+/** The main interest in a block: its failure, its model calls, or its values. */
 export type Concern = 'failure' | 'model' | 'values';
 
-/** A failure that names no line of a file, such as that of a model, is no reason to look at the source. */
+/** A failure without a line of a file, such as that of a model, does not open the source. */
 export function concernOf(block: Pick<BlockRow, 'kind' | 'error'>, calls: number): Concern {
   if (block.error?.file) return 'failure';
   return block.kind === 'generator' && calls > 0 ? 'model' : 'values';
@@ -48,7 +48,7 @@ export function concernOf(block: Pick<BlockRow, 'kind' | 'error'>, calls: number
 
 const FITTING: Record<Concern, InspectorTab> = { failure: 'source', model: 'model', values: 'output' };
 
-/** What a person chose, where this block has it; else the tab that fits. */
+/** The tab that the person chose, if this block has it, or else the tab for the concern. */
 export function openTab(chosen: InspectorTab | undefined, tabs: readonly TabEntry[], concern: Concern): InspectorTab {
   const has = (id: InspectorTab) => tabs.some((tab) => tab.id === id);
   if (chosen && has(chosen)) return chosen;

@@ -1,7 +1,7 @@
 //! References into a context (`†state.user.id`), and output paths.
 //!
-//! Pure. A reference is a whole text that begins with a dagger; alternatives are joined by `||` (the first that is
-//! there) or `&&` (all must be there; of values the last counts, a result is written to each).
+//! Pure. A reference is a whole text that begins with a dagger. Several are joined by `||` (the first that exists) or
+//! `&&` (all must exist; the last value counts, and a result is written to each).
 
 use serde_json::{Map, Value};
 
@@ -33,7 +33,7 @@ impl Expression {
         }
     }
 
-    /// Returns whether all of its references are meant, so that none is left to choose.
+    /// Returns whether all of its references are used, so that there is no choice.
     pub(super) fn is_certain(&self) -> bool {
         matches!(self, Expression::All(_)) || self.references().len() == 1
     }
@@ -71,18 +71,18 @@ impl Reference {
         self.kind == other.kind && self.path.iter().zip(&other.path).all(|(one, two)| one == two)
     }
 
-    /// Returns what an instance finds there.
+    /// Returns the value that an instance sees there.
     pub(super) fn look_up(&self, context: &[&Value], to: Option<&str>) -> Option<Value> {
         layers::value(&layers::seen(context, &self.kind, to), &self.path)
     }
 
-    /// Returns what the instance has there itself, without what is there for all.
+    /// Returns the instance's own value there, without values for all instances.
     pub(super) fn own_value(&self, context: &[&Value], of: Option<&str>) -> Option<Value> {
         layers::value(&layers::own(context, &self.kind, of), &self.path)
     }
 }
 
-/// Returns what stands at a path in the parameters of a Call.
+/// Returns the value at a path in the parameters of a Call.
 pub(super) fn within<'v>(call: &'v Map<String, Value>, path: &[String]) -> Option<&'v Value> {
     let (first, rest) = path.split_first()?;
     rest.iter().try_fold(call.get(first)?, |value, segment| match value {
@@ -114,7 +114,7 @@ pub(super) fn parse(text: &str) -> Result<Expression, FlowError> {
 /// A parameter that was a reference.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Found {
-    /// Where it stood: property names and indices.
+    /// Its place: property names and indices.
     pub(super) at: Vec<String>,
     pub(super) text: String,
     pub(super) expression: Expression,
@@ -147,7 +147,7 @@ fn collect(place: &mut Vec<String>, value: &Value, found: &mut Vec<Found>) -> Re
     }
 }
 
-/// Returns the value of an expression; `Err` holds the first reference that is not there.
+/// Returns the value of an expression; `Err` has the first reference without a value.
 pub(super) fn value_of(expression: &Expression, context: &[&Value], to: Option<&str>) -> Result<Value, Reference> {
     match expression {
         Expression::First(all) => {
@@ -176,8 +176,8 @@ pub(super) fn resolved(value: &Value, of: &dyn Fn(&str) -> Option<Value>) -> Val
     }
 }
 
-/// Returns why a result cannot be written to a place, if so: its schema has no such path, or it is a path of the state
-/// that a Call has written already.
+/// Returns why a result cannot be written to a place, if so: the schema has no such path, or a Call has already written
+/// this path of the state.
 pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -> Option<FlowError> {
     let refused = |why: String| Some(problem(Kind::OutputPath, why));
     if matches!(place.kind.as_str(), "tool" | "text" | "system" | "plan" | "error") {
@@ -187,7 +187,7 @@ pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -
         return Some(error);
     }
     let is_state = place.kind == "state";
-    // An instance sees what is there for all, so a list of all would be lost to it.
+    // An instance also sees values for all instances, so its own value would hide a list for all.
     let there = if is_state { layers::own(context, &place.kind, of) } else { layers::seen(context, &place.kind, of) };
     let (depth, found) = layers::deepest(&there, &place.path);
     if depth < place.path.len() {
@@ -205,7 +205,7 @@ pub(super) fn refuses(place: &Reference, context: &[&Value], of: Option<&str>) -
     if !is_state || depth == 0 || !stands(found) {
         return None;
     }
-    // What the context brought is not written by a Call, so a Call may write over it.
+    // Values that the context brought were not written by a Call, so a Call may overwrite them.
     let by_calls: Vec<&Value> = context.iter().copied().filter(|message| message.get("_call").is_some()).collect();
     let (depth, found) = layers::deepest(&layers::own(&by_calls, &place.kind, of), &place.path);
     let is_written = depth == place.path.len() && stands(found);
@@ -282,7 +282,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_reference_is_refused() {
+    fn invalid_references_are_refused() {
         for text in ["†", "†state.", "†a..x", "†a.a b", "†__proto__.x", "†a.__proto__", "†a || †b && †c", "†a || b"]
         {
             assert_eq!(parse(text).map_err(|error| error.name), Err("UnresolvedReferenceError".to_owned()), "{text}");

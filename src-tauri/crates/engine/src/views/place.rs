@@ -1,4 +1,4 @@
-//! View: a place inside a value, written as differences write it: `plan[2].title`, `notes["to do"]`.
+//! View: a place inside a value, in the notation of differences: `plan[2].title`, `notes["to do"]`.
 //!
 //! Reads what [`diff`](super::diff) prints; the two must stay each other's inverse.
 
@@ -17,7 +17,7 @@ enum Part {
 }
 
 impl Place {
-    /// Reads a path, or says what is wrong with it.
+    /// Parses a path. The error says what is wrong.
     pub fn parse(text: &str) -> Result<Place, String> {
         let mut parts = Vec::new();
         let mut rest = text;
@@ -45,7 +45,7 @@ impl Place {
         matches!(*self.0, [Part::Field(_)])
     }
 
-    /// The place in a list that its top-level field is, if it goes into one.
+    /// The index, if its top-level field is a list and it goes into it.
     pub fn index(&self) -> Option<usize> {
         match self.0.get(1)? {
             Part::Index(at) => Some(*at),
@@ -53,7 +53,7 @@ impl Place {
         }
     }
 
-    /// The key in a record that its top-level field is, if it goes into one.
+    /// The key, if its top-level field is an object and it goes into it.
     pub fn key(&self) -> Option<&str> {
         match self.0.get(1)? {
             Part::Field(name) => Some(name),
@@ -70,8 +70,8 @@ impl Place {
         parts.collect()
     }
 
-    /// Puts a value there; objects on the way are made where nothing is. Answers whether there was room:
-    /// a list takes no field, and nothing goes inside a text.
+    /// Sets the value there, and creates missing objects on the way. Returns whether that was possible: a list has no
+    /// fields, and a text has no parts.
     pub fn put(&self, state: &mut Value, value: Value) -> bool {
         let mut slot = state;
         for part in &self.0 {
@@ -81,7 +81,7 @@ impl Place {
             slot = match (part, slot) {
                 (Part::Field(name), Value::Object(fields)) => fields.entry(name.clone()).or_insert(Value::Null),
                 (Part::Index(at), Value::Array(items)) => {
-                    // One place after the last is where a list grows.
+                    // A list can grow by one entry at its end.
                     if *at == items.len() {
                         items.push(Value::Null);
                     }
@@ -105,7 +105,7 @@ impl Place {
         for part in rest {
             value = match (part, value) {
                 (Part::Field(name), Value::Object(fields)) => fields.get(name)?,
-                // `list.0` is what many would write for `list[0]`.
+                // Accept `list.0` for `list[0]`.
                 (Part::Field(name), Value::Array(items)) => items.get(name.parse::<usize>().ok()?)?,
                 (Part::Index(at), Value::Array(items)) => items.get(*at)?,
                 _ => return None,
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_path_is_told() {
+    fn invalid_paths_are_refused() {
         for text in [".", "a.", "a..b", "a[", "a[x]", "a[\"b]", "a[-1]", "a[\"b\"x]"] {
             assert!(Place::parse(text).is_err(), "{text}");
         }

@@ -1,6 +1,6 @@
 //! The language of the filter: `kind:generator status:failed dur>1s -name:search "some text"`.
 //!
-//! All terms must fit. What is wrong is told with its place, and with what would be right.
+//! All terms must match. An error has the place, and says what would be right.
 
 pub(crate) mod parse;
 
@@ -15,7 +15,7 @@ use super::{RequestView, Source};
 use crate::core::fault::Fault;
 use crate::views::span_worked;
 
-/// Writes are read again after so many times as long as reading them took.
+/// The log is read again after this many times the duration of the last reading.
 const PAUSE: u32 = 20;
 
 /// A number that a term compares with.
@@ -40,10 +40,10 @@ impl Compare {
     }
 }
 
-/// What is counted.
+/// A number of a block.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Figure {
-    /// How long it took, in milliseconds. What has not ended has none.
+    /// Its duration in milliseconds. Unfinished blocks have none.
     Duration,
     Attempt,
     Items,
@@ -58,12 +58,13 @@ enum Test {
     Figure(Figure, Compare, f64),
     /// A part of the name, in lower case.
     Name(String),
-    /// A part of what the row is called, or of the block's input, output or error, in lower case. One that is written
-    /// like a place, with `/`, `:` or `[`, is looked for in the whole path.
+    /// A part of the row's name, or of the block's input, output or error, in lower case. A text with `/`, `:` or `[`
+    /// is searched in the whole path.
     Text(String),
-    /// The whole path, where `*` is anything inside of a segment and `**` anything; or a part of it without those.
+    /// A pattern of the whole path, in which `*` matches within a segment and `**` anything; without stars, a part of
+    /// it.
     Path(String),
-    /// A place of state that it wrote to.
+    /// A place of the state that the block wrote to.
     WritesTo(String),
 }
 
@@ -73,24 +74,23 @@ struct Term {
     test: Test,
 }
 
-/// A filter that was read.
+/// A parsed filter.
 pub(super) struct Filter {
     terms: Vec<Term>,
-    /// For each term that asks for a name: whether it is in each name, as far as that was asked.
+    /// For each term with a name: whether it is in each name, as far as that is known.
     names: Vec<Vec<Option<bool>>>,
-    /// For each term that asks for writes or for a text: which spans wrote there, or have it in their input, output or
-    /// error.
+    /// For each term with writes or a text: the spans that wrote there, or have it in their input, output or error.
     found: Vec<HashSet<SpanIndex>>,
-    /// When that was read, and how long it took.
+    /// When `found` was read, and how long that took.
     read: Option<(Instant, Duration)>,
-    /// The path of the span that was looked at last, as it is and in lower case: many terms may ask for it.
+    /// The path of the newest examined span, unchanged and in lower case, because many terms may need it.
     path: String,
     lower_path: String,
     path_of: Option<SpanIndex>,
 }
 
 impl Filter {
-    /// Reads a filter; none where nothing is asked for.
+    /// Parses a filter; `None` if it has no terms.
     pub(super) fn parse(text: &str) -> Result<Option<Filter>, Fault> {
         let terms = parse::terms(text)?;
         let count = terms.len();
@@ -106,13 +106,13 @@ impl Filter {
         Ok((count > 0).then_some(filter))
     }
 
-    /// Whether it looks at paths.
+    /// Whether it needs paths.
     pub(super) fn reads_paths(&self) -> bool {
         self.terms.iter().any(|term| matches!(term.test, Test::Text(_) | Test::Path(_)))
     }
 
-    /// As [`read_log`](Self::read_log), for a request that goes on: it is read again only if that takes a small part of
-    /// the time, and at its end. Returns the spans that it may fit since.
+    /// Like [`read_log`](Self::read_log), for a running request: reads again only if that takes a small part of the
+    /// time, and at its end. Returns spans that may match now.
     pub(super) fn read_log_again(&mut self, view: &RequestView, source: &impl Source) -> Result<Vec<SpanIndex>, Fault> {
         let reads = self.terms.iter().any(|term| matches!(term.test, Test::WritesTo(_) | Test::Text(_)));
         let is_early = self.read.is_some_and(|(at, took)| at.elapsed() < took * PAUSE);
@@ -125,7 +125,7 @@ impl Filter {
         Ok(added.copied().collect())
     }
 
-    /// Reads which spans wrote to the places, or have the texts, that it asks for.
+    /// Reads which spans wrote to the places of its terms, or have the texts.
     pub(super) fn read_log(&mut self, view: &RequestView, source: &impl Source) -> Result<(), Fault> {
         let began = Instant::now();
         for (term, found) in self.terms.iter().zip(&mut self.found) {
@@ -148,7 +148,7 @@ impl Filter {
         Ok(())
     }
 
-    /// Whether it fits a span as it stands now.
+    /// Whether it matches the current state of a span.
     pub(super) fn fits(&mut self, view: &RequestView, index: SpanIndex) -> bool {
         (0..self.terms.len()).all(|at| self.term_fits(view, index, at) != self.terms[at].is_negated)
     }
@@ -172,12 +172,12 @@ impl Filter {
         let span = view.spans.get(index);
         match &self.terms[at].test {
             Test::Kind(kind) => span.kind == *kind,
-            // Who looks for failures wants those that a tool returned, too.
+            // Failures include those that a tool returned.
             Test::Status(BlockStatus::Failed) => view.status(index, None).is_some_and(BlockStatus::is_failure),
             Test::Status(status) => view.status(index, None) == Some(*status),
             Test::Figure(figure, compare, wanted) => {
                 let value = match figure {
-                    // As its row says: without its gaps.
+                    // Like the row, without gaps.
                     Figure::Duration => match span_worked(&view.spans, index) {
                         Some(took) => took as f64,
                         None => return false,
@@ -210,7 +210,7 @@ impl Filter {
     }
 }
 
-/// Names are few: each is looked at once.
+/// Whether a text is in a span's name. Each name is examined once, because there are few.
 fn is_in_name(known: &mut Vec<Option<bool>>, spans: &Spans, index: SpanIndex, text: &str) -> bool {
     let span = spans.get(index);
     let name = span.name as usize;
@@ -220,8 +220,8 @@ fn is_in_name(known: &mut Vec<Option<bool>>, spans: &Spans, index: SpanIndex, te
     *known[name].get_or_insert_with(|| spans.name(span).to_lowercase().contains(text))
 }
 
-/// Whether a text is in the last segment of a path without the word for how the block was called, which no row shows;
-/// or in all of the path, if it is written like one.
+/// Whether a text is in the last segment of a path, without the segment's prefix, which rows do not show. A text that
+/// looks like a path is searched in the whole path.
 fn is_called(path: &str, text: &str) -> bool {
     if text.contains(['/', ':', '[']) {
         return path.contains(text);
@@ -230,10 +230,10 @@ fn is_called(path: &str, text: &str) -> bool {
     last.split_once(':').map_or(last, |(_, name)| name).contains(text)
 }
 
-/// Whether a path is like a pattern with `*` and `**`.
+/// Whether a path matches a pattern with `*` and `**`.
 fn is_like(path: &str, pattern: &str) -> bool {
     let (path, pattern) = (path.as_bytes(), pattern.as_bytes());
-    // For each star the place after it, and how far it reaches: at most one of each kind is tried further.
+    // For the last star of each kind: the place after it, and the end of its match. Only these are extended.
     let (mut p, mut t) = (0, 0);
     let mut star: Option<(usize, usize)> = None;
     let mut double = star;
@@ -265,7 +265,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn stars_stand_for_parts_of_paths() {
+    fn stars_match_parts_of_paths() {
         let fits = [
             ("root/step:a", "root/*"),
             ("root/step:a/step:b", "root/*/step:b"),

@@ -19,20 +19,20 @@ use super::{RequestView, Source};
 use crate::core::fault::Fault;
 use crate::views::{Gap, GroupOf, RowsQuery, ViewGroup, ViewRow, ViewRows, span as length};
 
-/// More rows than a page can show.
+/// The maximum number of rows of a window, more than a page can show.
 const MOST: u32 = 2_000;
 
-/// How the members of a group stand, as of an event.
+/// The state of a group's members, as of an event.
 #[derive(Default)]
 struct Tally {
     /// How many had begun.
     begun: u64,
     failed: u64,
-    /// Whether one of them failed and nothing caught that: a group whose failures were rescued did not fail.
+    /// Whether one of them failed without being caught. A group whose failures were rescued did not fail.
     has_uncaught: bool,
     running: u64,
     suspended: u64,
-    /// How the newest of them stands.
+    /// The status of the newest member.
     newest: Option<BlockStatus>,
     ended_at: Option<i64>,
 }
@@ -46,8 +46,8 @@ impl Texts {
     }
 }
 
-/// The label of a group, from the place of one of its members and the name of their block, without what tells turns
-/// apart: `loop[2]/forEach:read[0]` is `forEach:read`. Branches have keys of their own, so their block is named.
+/// The label of a group, from the place of one member and the name of their block, without turn numbers:
+/// `loop[2]/forEach:read[0]` is `forEach:read`. Branches have different keys, so their label has the name of the block.
 fn group_label(member: &str, name: &str) -> String {
     if member.starts_with("parallel") {
         return format!("parallel: {name}");
@@ -201,7 +201,7 @@ impl RequestView {
         Ok(())
     }
 
-    /// Reads what a fork edited: it did so before it was taken up.
+    /// Reads the edits of a fork, which were made before it started.
     fn read_edits(&mut self, source: &impl Source) -> Result<(), Fault> {
         let resumes = self.spans.resumes().len();
         if self.edits.0 != resumes {
@@ -210,12 +210,12 @@ impl RequestView {
         Ok(())
     }
 
-    /// Which value of a span a fork gave it.
+    /// Which value of a span a fork edited.
     fn edited(&self, span: &Span, path: &str) -> Option<EditedPart> {
         self.edits.1.iter().rfind(|edit| edit.is_of(span, path == ROOT)).map(|edit| edit.part)
     }
 
-    /// How a span stands as of an event, or now.
+    /// The status of a span as of an event, or now.
     pub(super) fn status(&self, index: SpanIndex, at: Option<Seq>) -> Option<BlockStatus> {
         match at {
             Some(at) => self.spans.status_at(index, at, self.is_live),
@@ -223,7 +223,7 @@ impl RequestView {
         }
     }
 
-    /// Whether a span had failed as of an event, or now, and nothing caught that.
+    /// Whether a span had failed without being caught, as of an event, or now.
     fn is_uncaught(&self, index: SpanIndex, at: Option<Seq>) -> bool {
         self.status(index, at) == Some(BlockStatus::Failed) && !self.spans.get(index).is_caught
     }
@@ -246,9 +246,9 @@ impl RequestView {
         row.status = match (tally.newest, group.of) {
             (None, _) => None,
             (newest, GroupOf::Attempts) => newest,
-            // Between two members the group runs, though none of them does.
+            // Between two members the group still runs.
             _ if tally.running > 0 || tally.begun < u64::from(self.tree.count(node)) => Some(BlockStatus::Running),
-            // If all of them failed, nothing of the group completed, whoever was told of the failures.
+            // If all members failed, the group failed even if the failures were caught.
             _ if tally.has_uncaught || tally.failed == tally.begun => Some(BlockStatus::Failed),
             _ if tally.suspended > 0 => Some(BlockStatus::Suspended),
             _ => Some(BlockStatus::Completed),
@@ -256,7 +256,7 @@ impl RequestView {
         if row.status != Some(BlockStatus::Running) && tally.newest.is_some() {
             row.duration_ms = tally.ended_at.map(|end| length(row.started_at, end));
         }
-        // Of a past instant the parts are those of the time up to the newest of its members, and none is of the future.
+        // At a past instant, the parts end with the newest member that had begun.
         let end = at.map_or(group.ended_at, |_| tally.ended_at.unwrap_or(row.started_at)).max(row.started_at);
         let parts = match (&group.began, at) {
             (Some(began), None) => began.parts(row.started_at, end, CELLS),
@@ -298,7 +298,7 @@ impl RequestView {
         });
     }
 
-    /// How long a span took that had ended as of an event, or now, in milliseconds, and whether it failed.
+    /// The duration of a span that had ended as of an event, or now, in milliseconds, and whether it failed.
     fn took(&self, index: SpanIndex, at: Option<Seq>) -> Option<(i64, bool)> {
         let status = self.status(index, at).filter(|status| *status != BlockStatus::Suspended)?;
         let span = self.spans.get(index);
@@ -323,7 +323,7 @@ impl RequestView {
         }
     }
 
-    /// How the members of a group stood: each as its newest execution that had begun.
+    /// The state of a group's members, by the newest execution of each that had begun.
     fn tally(&self, node: Node, at: Seq) -> Tally {
         let mut tally = Tally::default();
         for child in self.tree.children(Some(node)) {

@@ -17,8 +17,8 @@ use crate::core::fault::Fault;
 use crate::views::ItemRow;
 
 impl Workspace {
-    /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off
-    /// the oldest, as it does for a flow; the history of a session is that of its completed requests.
+    /// The items of a request or a session, as an audience sees them, oldest first. A limit cuts off the oldest, as for
+    /// a flow. The history of a session has only its completed requests.
     pub fn items(
         &self,
         session: Option<&str>,
@@ -49,7 +49,7 @@ impl Workspace {
             if is_left_out_of_history(request.status) {
                 turn.iter_mut().for_each(|item| item.visibility.history = false);
             }
-            // What counts is the newest request's word, at the time it began.
+            // The retention at the start of the newest request counts.
             retention = Retention::recorded(&events);
             if request.status == RequestStatus::Completed {
                 let lasting = turn.iter().filter(|item| !item.transient).count();
@@ -67,8 +67,8 @@ impl Workspace {
     }
 }
 
-/// An item as an audience sees it. A scope shows a client what it exposes; what a block wrote there is not part of that
-/// (SEMANTICS §7.4).
+/// An item as an audience sees it. A client does not see the written value of a state change, only what the scope
+/// exposes (SEMANTICS §7.4).
 pub(super) fn as_seen(mut item: ItemRow, audience: Audience) -> ItemRow {
     if matches!(audience, Audience::Client | Audience::History) && item.item_type == "state_change" {
         item.payload.retain(|field, _| field != "delta" && field != "value");
@@ -76,12 +76,12 @@ pub(super) fn as_seen(mut item: ItemRow, audience: Audience) -> ItemRow {
     item
 }
 
-/// Whether later model calls leave out what a request said: it has ended, and did not complete (SEMANTICS §7.4).
+/// Whether later model calls leave out the items of a request, because it ended without completing (SEMANTICS §7.4).
 pub(super) fn is_left_out_of_history(status: RequestStatus) -> bool {
     status.is_terminal() && status != RequestStatus::Completed
 }
 
-/// Takes the completed requests that a session no longer keeps in sight out of its turns.
+/// Removes the turns of completed requests that the session's retention no longer keeps.
 fn forget(turns: &mut Vec<Vec<Item>>, past: Vec<(usize, Past)>, retention: &Retention, now: i64) {
     let requests: Vec<Past> = past.iter().map(|(_, past)| *past).collect();
     let gone: Vec<usize> = past[..retention.evicts(&requests, now)].iter().map(|(at, _)| *at).collect();

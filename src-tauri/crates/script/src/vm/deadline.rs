@@ -1,5 +1,5 @@
-//! When code must have ended: by the clock, or by the time that the processor has spent on this thread. A question must
-//! not be answered otherwise because the machine was busy.
+//! Deadlines of code, by the clock or by the processor time of the thread, so that the answer to a question does not
+//! depend on how busy the machine is.
 
 use std::time::{Duration, Instant};
 
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 pub(crate) enum Deadline {
     /// At this instant.
     Clock(Instant),
-    /// When the processor has spent so much time on this thread.
+    /// When this thread has used this much processor time.
     Processor(Duration),
 }
 
@@ -18,7 +18,7 @@ impl Deadline {
         Deadline::Clock(Instant::now() + time)
     }
 
-    /// After a time that the processor spends on this thread; by the clock, if the system does not count that.
+    /// After this much processor time of this thread; by the clock, if the system does not measure processor time.
     pub(crate) fn of_processor(time: Duration) -> Deadline {
         spent().map_or_else(|| Deadline::of_clock(time), |spent| Deadline::Processor(spent + time))
     }
@@ -32,7 +32,7 @@ impl Deadline {
     }
 }
 
-/// How much time the processor has spent on this thread.
+/// The processor time of this thread.
 #[cfg(unix)]
 fn spent() -> Option<Duration> {
     let spent = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);

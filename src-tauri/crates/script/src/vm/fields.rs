@@ -24,7 +24,7 @@ pub(crate) fn install<'js>(ctx: &Ctx<'js>, native: &Object<'js>, shared: &Rc<Sha
     for (name, operation) in operations {
         let seen = shared.clone();
         let change = move |token: u32, target: String, fields: Object<'js>, plain: Object<'js>| {
-            // Only if no earlier operation is pending, to keep their order; and not for a proxy, whose traps would run.
+            // Only if no earlier operation is pending, to keep the order, and not for a proxy, whose traps would run.
             let is_question = seen.probe.as_ref().is_some_and(|probe| probe.check(name, token).is_err());
             if is_question
                 || !seen.pending_applies.borrow().is_empty()
@@ -57,7 +57,7 @@ fn fields_of(object: &Object<'_>, only_numbers: bool) -> Option<Map<String, Valu
             Type::Float => number(value.as_float().filter(|number| number.is_finite())?),
             _ if only_numbers => return None,
             Type::Bool => Value::Bool(value.as_bool()?),
-            // A lone surrogate is no valid UTF-8.
+            // A lone surrogate is not valid UTF-8.
             Type::String => Value::String(value.as_string()?.to_string().ok()?),
             _ => return None,
         };

@@ -1,24 +1,24 @@
-//! By what lists of runs are ordered.
+//! The orders of lists of runs.
 //!
-//! Every order but those by tokens, by cost, by tags and by origin is that of an index, so a page of a list costs what
-//! it shows.
+//! All orders except those by tokens, cost, tags and origin use an index, so the cost of a page depends only on its
+//! size.
 
 use crate::read::run_filter::{Costs, RunFilter, own_tokens};
 use crate::read::session_order::SessionOrder;
 
-/// By what runs are ordered.
+/// The order of runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum RunOrder {
-    /// When they began; those of one session as they were inserted, whatever the clock said.
+    /// By their start; within one session, by their insertion, whatever the clock said.
     #[default]
     Begun,
-    /// When they began, by their times.
+    /// By the time of their start.
     Started,
-    /// How long they took.
+    /// By their duration.
     Duration,
-    /// Tokens that models were told and said in calls that they paid for themselves.
+    /// By the input and output tokens of calls that they paid for themselves.
     Tokens,
-    /// What the model calls cost that they paid for themselves.
+    /// By the cost of model calls that they paid for themselves.
     Cost,
     /// Their status, by its stored name.
     Status,
@@ -46,8 +46,8 @@ impl RunOrder {
         }
     }
 
-    /// The terms of ORDER BY, for a request with the alias `r` and costs by the prices of a filter. What is equal comes
-    /// newest first if the order is that of a text and not turned round.
+    /// The terms of ORDER BY, for a request with the alias `r` and costs by the prices of a filter. Equal rows of an
+    /// ascending order by text are newest first.
     pub(super) fn sql(
         self,
         is_descending: bool,
@@ -58,7 +58,7 @@ impl RunOrder {
         // Requests without such a value count as the lowest, in either database.
         let nulls = if is_descending { "NULLS LAST" } else { "NULLS FIRST" };
         match self {
-            // What was imported into a session may have begun long before it came.
+            // An imported request may have begun long before its insertion.
             RunOrder::Begun => of_session.unwrap_or(SessionOrder::Started).sql(way),
             RunOrder::Started => SessionOrder::Started.sql(way),
             RunOrder::Duration => format!("max(r.finished_at - r.started_at, 0) {way} {nulls}, r.n {way}"),

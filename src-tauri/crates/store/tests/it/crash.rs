@@ -1,6 +1,6 @@
-//! A process that is killed loses nothing that was answered.
+//! A killed process loses no acknowledged append.
 //!
-//! The test runs itself again as a child that writes and says what was answered, and kills it.
+//! The test starts itself as a child that writes and prints acknowledged appends, and kills it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -36,7 +36,7 @@ fn child() {
 }
 
 #[test]
-fn nothing_answered_is_lost_by_a_kill() {
+fn a_kill_loses_no_acknowledged_append() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("log.db");
     let mut counted = 0;
@@ -73,7 +73,7 @@ fn nothing_answered_is_lost_by_a_kill() {
         let events = store.events(&id, &EventQuery::default()).unwrap();
         assert!(events.len() as Seq >= seq, "{} of {seq} answered events", events.len());
         assert!(events.iter().zip(1..).all(|(event, seq)| event.seq == seq));
-        // Every commit that is there is there with its operation and its version.
+        // Every commit has its operation and its version.
         let commits = events.iter().filter(|event| !event.kind.commits().is_empty()).count() as u64;
         counted += commits;
         let record = store.record(&session_scope()).unwrap();

@@ -1,4 +1,4 @@
-//! `next()`, by which a middleware goes on (SEMANTICS §2.13). Must not run what is inside of it: `around` does.
+//! `next()` of a middleware (SEMANTICS §2.13). Must not run the code inside the middleware: `around` does.
 
 use futures_channel::oneshot;
 
@@ -8,9 +8,9 @@ use crate::model::data::Data;
 use crate::model::error::FlowError;
 
 impl Context {
-    /// `next()`: runs what is inside the middleware that calls it, and returns its output. A call that a conflict
-    /// repeats gets the same output again. With `edited`, the block runs with this input in place of its own: the
-    /// arguments of a tool as a person changed them.
+    /// `next()`: runs the code inside the calling middleware, and returns its output. A call that a conflict repeats
+    /// gets the same output again. With `edited`, the block runs with this input instead of its own, for example tool
+    /// arguments that a person edited.
     pub async fn next(&self, edited: Option<Data>) -> Result<Data, FlowError> {
         let gone = || FlowError::plain("next() belongs to middleware, and to the call of it that is running");
         let next = self.next.as_ref().ok_or_else(gone)?;
@@ -20,8 +20,8 @@ impl Context {
         answer.await.map_err(|_| gone())?
     }
 
-    /// As [`next`](Self::next), by a layer that has parsed the block's input with its schema: the block does not parse
-    /// it again.
+    /// Like [`next`](Self::next), for a layer that has parsed the block's input with the block's schema, so that the
+    /// block does not parse it again.
     pub async fn next_parsed(&self, parsed: Result<Data, Vec<Issue>>) -> Result<Data, FlowError> {
         self.frame.parsed_input.replace(Some(parsed));
         self.next(None).await

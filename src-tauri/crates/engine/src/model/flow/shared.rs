@@ -1,7 +1,7 @@
 //! The states that a flow shares with other flows, and whether two flows can share one (SEMANTICS §4.6).
 //!
-//! A user's and a project's state is that of all flows which do not isolate it; so is a resource of these scopes. Must
-//! not know which flows there are.
+//! All flows that do not isolate them share the states and resources of users and projects. Must not know which flows
+//! there are.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -30,11 +30,11 @@ pub struct SharedState {
 
 /// A field that two flows declare so that no value is valid for both.
 pub struct SharedClash {
-    /// Which field.
+    /// The field.
     pub field: String,
-    /// What the first accepts there.
+    /// The values that the first accepts.
     pub one: String,
-    /// What the second accepts there.
+    /// The values that the second accepts.
     pub two: String,
 }
 

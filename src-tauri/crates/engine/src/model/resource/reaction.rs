@@ -9,9 +9,9 @@ use crate::model::flow::Block;
 pub struct Reaction {
     /// Which changes.
     pub on: ChangeKind,
-    /// What `kind` of the change says: as the author named it, also in an older spelling.
+    /// The `kind` of the change as the author named it, possibly in an older spelling.
     pub kind: String,
-    /// What runs, with the change as its input.
+    /// The block, whose input is the change.
     pub block: Rc<Block>,
     /// Decides whether it runs.
     pub when: Option<Fun>,

@@ -1,11 +1,11 @@
-//! Where two executions of a block first differ: in the value of a local, or in the statement that they come to.
+//! Finds where two executions of a block first differ: in the value of a local variable, or in the next statement.
 //!
-//! Pure: it compares what was seen at each statement. Statements are the same if their texts and functions are, so that
-//! a block can be compared although other lines of its file were changed.
+//! Pure: it compares captured values. Statements are equal if their texts and functions are equal, so that a block can
+//! be compared although other lines of its file were changed.
 
 use serde_json::Value;
 
-/// What was seen before a statement.
+/// The captured values before a statement.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seen<'s> {
     /// The text of the statement.
@@ -14,7 +14,7 @@ pub(super) struct Seen<'s> {
     pub(super) function: &'s str,
     /// The names in its scope, the nearest first.
     pub(super) names: &'s [String],
-    /// Their values as the capture gives them, in the order of the names.
+    /// Their captured values, in the order of the names.
     pub(super) values: &'s [Value],
 }
 
@@ -28,7 +28,7 @@ pub(super) struct FirstDifference {
     pub(super) names: Vec<String>,
 }
 
-/// Compares what was seen at the statements of two executions. `None` if nothing differs.
+/// Compares the statements of two executions. `None` if nothing differs.
 pub(super) fn first_difference<'s>(
     left: impl IntoIterator<Item = Seen<'s>>,
     right: impl IntoIterator<Item = Seen<'s>>,
@@ -107,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn another_way_is_a_difference_without_locals() {
+    fn another_statement_is_a_difference_without_names() {
         let same = row("if (n)", &json!({}));
         let (one, other) = (row("a();", &json!({ "x": 1 })), row("b();", &json!({ "x": 2 })));
         check(&[same.clone(), one.clone()], &[same.clone(), other], Some((1, &[])));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_without_a_value_yet_is_as_one_that_is_not_there() {
+    fn an_uninitialized_name_counts_as_missing() {
         let unborn = json!({ "n": { "error": { "name": "ReferenceError", "message": "n is not initialized" } } });
         check(&[row("f();", &unborn)], &[row("f();", &json!({}))], None);
         check(&[row("f();", &json!({ "n": 1 }))], &[row("f();", &json!({}))], Some((0, &["n"])));

@@ -1,5 +1,5 @@
-//! The first pass over a request: a replay that finds out what each of its executions ran. What it found is kept in the
-//! cache by all that it depends on.
+//! The first pass over a request: a replay that finds the coverage of its executions. The result is cached by a key of
+//! everything that it depends on.
 
 use std::sync::Arc;
 
@@ -19,20 +19,20 @@ use crate::core::fault::Fault;
 use crate::core::ordinary_files;
 use crate::views::RequestRow;
 
-/// How many spells are kept at the most: of more the whole request runs again for every question.
+/// The maximum number of cached spells. If there are more, the whole request runs again for every question.
 const MAX_SPELLS: usize = 2_000_000;
 
 #[derive(Serialize, Deserialize)]
 struct Cached {
-    /// All that it depends on.
+    /// The key of everything that it depends on.
     of: String,
     /// Absent if a replay of the request behaves differently than recorded.
     coverage: Option<RecordedCoverage>,
 }
 
 impl Workspace {
-    /// Returns what each execution of a request ran. `None` if that is not certain: its code was changed, or a replay
-    /// of it does something else. Fails if it is cancelled.
+    /// Returns the coverage of a request. `None` if it is uncertain, because the code was changed or a replay differs.
+    /// Fails if it is cancelled.
     pub(super) fn covered(
         &self,
         row: &RequestRow,
@@ -60,7 +60,7 @@ impl Workspace {
             Some(cached) => cached,
             None => {
                 let cached = Cached { of: of.clone(), coverage: self.cover(row, events, code)? };
-                // What cannot be kept is made again.
+                // Ignore errors: a result that cannot be cached is computed again.
                 let _ = keep(&folder, &file, &cached);
                 forget_old(&folder);
                 cached
@@ -106,7 +106,7 @@ impl Workspace {
         Ok(Some(RecordedCoverage { ran, spells, is_redacted }))
     }
 
-    /// Lets somebody follow the first pass over each request that is asked: nothing is passed when one has ended.
+    /// Sets a follower of the progress of first passes. It gets `None` when a pass has ended.
     pub fn follow_first_pass(&self, follower: impl Fn(Option<PassProgress>) + Send + Sync + 'static) {
         self.probed.following.follow(Arc::new(follower));
     }
@@ -116,14 +116,14 @@ impl Workspace {
         self.probed.following.cancel();
     }
 
-    /// Runs only the blocks that a question is about, where they can run by themselves (SEMANTICS §10.9). Wrong for
-    /// code that keeps something in memory between blocks in a way that is not recognised.
+    /// Runs only the blocks that a question is about, if they can run by themselves (SEMANTICS §10.9). Wrong for code
+    /// that keeps state in memory between blocks in an unrecognised way.
     pub fn ask_blocks_alone(&self) {
         self.probed.following.be_alone();
     }
 }
 
-/// Whether an event has something in place of a secret that a block made or wrote: a replay of the whole request makes
+/// Whether an event has a placeholder for a secret that a block made or wrote. Only a replay of the whole request makes
 /// it again.
 fn is_redacted(kind: &EventKind) -> bool {
     match kind {
@@ -149,7 +149,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_stands_in_place_of_a_secret_is_found_at_any_depth() {
+    fn placeholders_of_secrets_are_found_at_any_depth() {
         assert!(has_redacted(&json!({ "a": [1, { "token": REDACTED }] })));
         assert!(has_redacted(&json!(format!("Bearer {REDACTED}"))));
         assert!(!has_redacted(&json!({ "redacted": ["no", null, 7] })));

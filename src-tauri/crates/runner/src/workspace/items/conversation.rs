@@ -1,7 +1,7 @@
-//! A session as a conversation: its requests as turns, a page at a time, and the forks that it is one of.
+//! A session as a conversation: pages of its requests as turns, and its fork tree.
 //!
-//! A page reads the events of its own turns only. The item list of a turn that runs is kept, so that an answer that
-//! streams costs what is new of it.
+//! A page reads only the events of its own turns. The item list of a running turn is cached, so that a streamed answer
+//! costs only its new part.
 
 use std::sync::Arc;
 
@@ -20,14 +20,14 @@ use crate::workspace::Workspace;
 use crate::workspace::news::is_unfinished;
 use crate::workspace::request_view::ViewSource;
 
-/// The most turns that one question gets.
+/// The maximum number of turns of a page.
 const MAX_TURNS: u32 = 50;
-/// How many items of a turn are shown at its begin and at its end, if it has more than both.
+/// How many items of a long turn are shown at its start and at its end.
 const FIRST_ITEMS: usize = 20;
 const LAST_ITEMS: usize = 100;
-/// The most sessions of a tree of forks.
+/// The maximum number of sessions of a fork tree.
 const MAX_FORKS: u64 = 500;
-/// How many turns are read at once to find those that a session no longer keeps in sight.
+/// How many turns are read at once to find those that the retention keeps.
 const TURNS_AT_ONCE: u64 = 100;
 
 impl Workspace {
@@ -44,7 +44,7 @@ impl Workspace {
         if query.offset.is_some() {
             (total, rows) = read(offset)?;
         }
-        // Behind the end there is nothing to see: the newest ones are shown.
+        // An offset after the end shows the newest turns.
         if rows.is_empty() {
             (total, _) = self.store.turns(session, 0, 0).map_err(Fault::internal)?;
             offset = total.saturating_sub(limit);
@@ -58,14 +58,14 @@ impl Workspace {
         Ok(Conversation { session: row, tags, total, offset, turns })
     }
 
-    /// Where in a session a request is, counted from 0 as turns are.
+    /// The position of a request in a session, counted from 0.
     pub fn turn_of(&self, session: &str, request: &str) -> Result<u64, Fault> {
         self.session(session)?;
         let found = self.store.turn_of(session, request).map_err(Fault::internal)?;
         found.ok_or_else(|| Fault::not_found(format!("session \"{session}\" has no request \"{request}\"")))
     }
 
-    /// The sessions that a session is a fork of, all of their forks, and itself: parents before their forks.
+    /// The whole fork tree of a session, parents before their forks.
     pub fn fork_tree(&self, session: &str) -> Result<Vec<ForkRow>, Fault> {
         self.session(session)?;
         let nodes = self.store.fork_tree(session, MAX_FORKS).map_err(Fault::internal)?;
@@ -88,7 +88,7 @@ impl Workspace {
             self.views.take_list(&id).filter(|list| list.last() <= run.row.last_seq).unwrap_or_else(ItemList::new);
         self.bring_items_up_to_date(&mut list, &run.row)?;
         let mut counts = AudienceCounts::from(if is_forgotten { [0; 4] } else { list.counts() });
-        // Models read what a request said once it has completed.
+        // Models read the items of completed requests only.
         let is_left_out = is_left_out_of_history(status);
         if status != RequestStatus::Completed {
             counts.history = 0;
@@ -126,8 +126,8 @@ impl Workspace {
         Ok(Turn { run, counts, is_forgotten, items, left_out, left_out_at })
     }
 
-    /// The first turn that a session keeps in sight. Reads the turns that are kept, newest first, and only where the
-    /// flow says how many those are.
+    /// The first turn that the retention keeps. Reads the kept turns, newest first, and only if the flow declares a
+    /// retention.
     fn kept_from(&self, session: &str, total: u64) -> Result<u64, Fault> {
         let page = |offset, limit| self.store.turns(session, offset, limit).map_err(Fault::internal);
         let Some(newest) = page(total.saturating_sub(1), 1)?.1.pop() else { return Ok(0) };
@@ -156,7 +156,7 @@ impl Workspace {
         Ok(0)
     }
 
-    /// What the stay of a completed request depends on. Its items are counted only where they matter.
+    /// The facts that decide whether the retention keeps a completed request. Items are counted only if they matter.
     fn past(&self, row: &store::RequestRow, retention: &Retention) -> Result<Past, Fault> {
         let Some(ended_at) = row.finished_at.filter(|_| retention.max_items.is_none()) else {
             let events = self.store.events(&row.id, &EventQuery::default()).map_err(Fault::internal)?;

@@ -1,7 +1,7 @@
-//! The items that a block added while they grew: its container, texts of models, calls of tools.
+//! Items that a block added in progress: its container, texts of models, tool calls.
 //!
-//! A block that goes on after an interruption shows them again from its top. It goes on with the items that the log
-//! has, so that they keep their ids and places. Must not decide whether a block goes on.
+//! A block that continues after an interruption shows them again from its start. It reuses the items in the log, so
+//! that they keep their ids and places. Must not decide whether a block continues.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,16 +12,16 @@ use crate::model::effects::EffectKind;
 use crate::model::event::{Event, EventKind, Seq};
 use crate::model::item::{ItemStatus, NewItem};
 
-/// An item that was added while it grew.
+/// An item that was added in progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct RecordedItem {
     /// The event that added it.
     pub(crate) seq: Seq,
     /// When it was added, milliseconds since the epoch.
     pub(crate) at: i64,
-    /// Whether it has its last form: it is done, and no model call was open then that a resume makes again.
+    /// Whether it is final: it is done, and no model call that a resume repeats was open then.
     pub(crate) is_done: bool,
-    /// The fields of a tool call as the log has them, as a hash: no delta changes these.
+    /// The hash of a tool call's recorded fields, which no delta changes.
     pub(crate) call: Option<u64>,
 }
 
@@ -32,7 +32,7 @@ impl RecordedItem {
     }
 }
 
-/// The items of one attempt, by what they show, in the order in which a run shows them.
+/// The items of one attempt, by kind, in the order in which a run shows them.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecordedItems {
     known: HashMap<String, Vec<RecordedItem>>,
@@ -47,7 +47,7 @@ pub(crate) struct RecordedItems {
 }
 
 impl RecordedItems {
-    /// Begins a run: it shows all of them again.
+    /// Begins a run, which shows all items again.
     pub(crate) fn begin_run(&mut self) {
         self.shown.clear();
         self.open_calls.clear();
@@ -61,7 +61,7 @@ impl RecordedItems {
                 let label = label(item);
                 let shown = self.shown.entry(label.clone()).or_default();
                 let known = self.known.entry(label.clone()).or_default();
-                // A run of an earlier version, or one that shows something else, adds a new item.
+                // A run of an earlier version, or a run with other items, adds a new item.
                 known.truncate(*shown);
                 self.places.insert(event.seq, (label, *shown));
                 *shown += 1;
@@ -115,7 +115,7 @@ fn call_hash(payload: &Map<String, Value>) -> Option<u64> {
     Some(hasher.finish())
 }
 
-/// The kind of an item; for a tool call also which call, because calls run concurrently.
+/// The kind of an item; for a tool call also the id of the call, because calls run concurrently.
 fn label(item: &NewItem) -> String {
     let call = item.payload.get("toolCall").and_then(|call| call["callId"].as_str()).unwrap_or_default();
     format!("{} {call}", item.item_type)
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_goes_on_with_the_items_of_the_run_before_it() {
+    fn a_run_reuses_the_items_of_the_previous_run() {
         let mut items = RecordedItems::default();
         added(&mut items, 3, "container");
         added(&mut items, 5, "reasoning");
@@ -154,7 +154,7 @@ mod tests {
         assert_eq!(next(&mut goes_on, "reasoning"), None);
         assert_eq!(next(&mut goes_on, "container"), Some(3));
         assert_eq!(next(&mut goes_on, "message"), None);
-        // The next run finds the same ones, and what this run has added besides.
+        // The next run finds the same items, and those that this run has added.
         read(&mut items, 9, EventKind::ItemUpdated { of: 3, patch: Map::new() });
         read(&mut items, 10, EventKind::ItemUpdated { of: 5, patch: Map::new() });
         added(&mut items, 11, "reasoning");
@@ -165,7 +165,7 @@ mod tests {
         );
     }
 
-    /// The resume asks the model again, and its new text must be shown.
+    /// A resume calls the model again, and its new text must be shown.
     #[test]
     fn an_item_is_done_when_the_model_call_that_made_it_has_ended() {
         let started = || EventKind::EffectStarted { effect: EffectKind::Model, ordinal: 0, request: None };
@@ -224,14 +224,14 @@ mod tests {
         items.begin_run();
         read(&mut items, 7, EventKind::ItemUpdated { of: 3, patch: other.clone() });
         assert!(!has(&items, &first) && has(&items, &other));
-        // A text that grew is another one each time.
+        // Texts that grew never count as equal.
         added(&mut items, 9, "message");
         items.begin_run();
         assert!(!items.next(&item("message")).is_some_and(|item| item.has(&Map::new())));
     }
 
     #[test]
-    fn a_run_of_an_earlier_version_replaces_the_items_of_the_run_before_it() {
+    fn a_run_of_an_earlier_version_replaces_the_items_of_the_previous_run() {
         let mut items = RecordedItems::default();
         added(&mut items, 3, "container");
         items.begin_run();
