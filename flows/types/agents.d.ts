@@ -50,7 +50,7 @@ export interface ToolCall {
   };
 }
 
-/** What a tool answers. */
+/** The result of a tool. */
 export interface ToolResult {
   status: "success" | "error";
   result?: unknown;
@@ -75,7 +75,7 @@ export interface ThreadStorage {
     reverse?: boolean;
     limit?: number;
   }): Promise<Map<string, T>>;
-  /** Keeps all of what the body does, or nothing where it throws or calls `rollback`. */
+  /** Keeps all changes of the body, or none if it throws or calls `rollback`. */
   transaction<T>(body: (storage: ThreadStorage & { rollback(): void }) => Promise<T>): Promise<T>;
 }
 
@@ -116,7 +116,7 @@ export interface FlowState {
   readonly isChildPrompt?: boolean | undefined;
 }
 
-/** The function of a tool. What is no `ToolResult` is the result of a success. */
+/** The function of a tool. Any value other than a `ToolResult` is the result of a success. */
 export type ToolHandler<A> = (flow: FlowState, args: A) => MaybePromise<unknown>;
 
 /** A function that a model can call. Export it: its name is that of the export. */
@@ -150,14 +150,14 @@ export type PromptPart =
   | { type: "env"; property: string }
   | { type: "variable"; name: string };
 
-/** A prompt that another one calls as a tool, and what of it becomes the result. */
+/** A prompt that another one calls as a tool, and which of its messages become the result. */
 export interface SubpromptConfig {
   name: string;
   /** The argument that it gets as a message of the user. */
   initUserMessageProperty?: string;
   includeTextResponse?: boolean;
   includeToolCalls?: boolean;
-  /** `false`: a failure is told in the words of any other tool's, `Failed to execute tool: …`, and not as `Error: …`. */
+  /** If `false`, a failure is reported like that of any other tool, `Failed to execute tool: …`, not as `Error: …`. */
   includeErrors?: boolean;
 }
 
@@ -168,15 +168,15 @@ export interface PromptConfig {
   prompt: string | PromptPart[];
   /** The model, or several to try in turn. */
   model: string | string[];
-  /** What another prompt's model is told of it. */
+  /** Its description for another prompt's model. */
   toolDescription?: string;
-  /** Whether the model is told the conversation; false where nothing is said. */
+  /** Whether the model gets the conversation (default false). */
   includeChat?: boolean;
-  /** Whether that holds tool calls and their results; false where nothing is said. */
+  /** Whether the conversation includes tool calls and their results (default false). */
   includePastTools?: boolean;
   /** Tools, prompts and agents by their names. */
   tools?: (string | SubpromptConfig)[];
-  /** Its arguments, where it is called as a tool. */
+  /** Its arguments, if it is called as a tool. */
   requiredSchema?: Schema;
   maxTokens?: number;
   parallelToolCalls?: boolean;
@@ -190,7 +190,7 @@ export interface Prompt {
 
 export declare function definePrompt(definition: PromptConfig): Prompt;
 
-/** A model by the name that prompts use. "models" of `flowglass.json` comes first, where it has the name. */
+/** A model by the name that prompts use. A model of that name in `flowglass.json` takes precedence. */
 export interface ModelConfig {
   name: string;
   /** Like `openai`, or `"openai"`. */
@@ -225,13 +225,13 @@ export interface SideConfig {
   label?: string;
   human?: boolean;
   prompt?: string;
-  /** Whether an answer without tool calls ends its turns; true where nothing is said. */
+  /** Whether an answer without tool calls ends its turns (default true). */
   stopOnResponse?: boolean;
   /** The tool that ends its turns when it is called. */
   stopTool?: string;
   /** The argument of that call which becomes the answer. */
   stopToolResponseProperty?: string;
-  /** How many model calls it has at most in one execution. */
+  /** The maximum number of model calls in one execution. */
   maxTurns?: number;
   /** The tool that ends the conversation when it succeeds. */
   endConversationTool?: string | { name: string; messageProperty?: string };
@@ -245,7 +245,7 @@ export interface AgentConfig {
   description?: string;
   sideA: SideConfig;
   sideB?: SideConfig;
-  /** How many exchanges a session has at most. */
+  /** The maximum number of exchanges in a session. */
   maxSessionTurns?: number;
   /** Whether another agent of the file can hand the conversation to it. */
   exposeAsTool?: boolean;
@@ -255,7 +255,7 @@ export interface AgentConfig {
 /** An agent: a flow with one action, `message`, whose input is `{ content, silent? }`. */
 export declare function defineAgent(definition: AgentConfig): FlowType;
 
-/** The functions of hooks. What returns nothing changes nothing. */
+/** The functions of hooks. A hook that returns nothing changes nothing. */
 export interface Hooks {
   filter_messages: (flow: FlowState, messages: Message[]) => MaybePromise<Message[] | void>;
   /** Throw an error with `block: true` to refuse the model call. */
@@ -268,7 +268,7 @@ export interface Hooks {
     updates: Partial<Message>,
   ) => MaybePromise<Partial<Message> | void>;
   after_update_message: (flow: FlowState, message: Message) => MaybePromise<void>;
-  /** Null takes the call out of the conversation. */
+  /** Null removes the call from the conversation. */
   after_tool_call_success: (
     flow: FlowState,
     call: ToolCall,
@@ -298,7 +298,7 @@ export declare function defineHook<K extends keyof Hooks>(definition: {
   execute: Hooks[K];
 }): unknown;
 
-/** Puts a call behind those that wait. It may name any tool, prompt or agent of the file. */
+/** Adds a call to the end of the queue. It may name any tool, prompt or agent of the file. */
 export declare function queueTool(flow: FlowState, name: string, args?: unknown): void;
 
 /** A message that is put into a thread without a turn. */
@@ -306,7 +306,7 @@ export interface InjectedMessage {
   content: string;
   role: Message["role"];
   id?: string;
-  /** The message that it stands before; at the end where nothing is said. */
+  /** The message before which it is inserted (default: the end). */
   beforeMessageId?: string;
   toolCallId?: string;
   name?: string;
@@ -319,7 +319,7 @@ export interface InjectedMessage {
 
 export declare function injectMessage(flow: FlowState, message: InjectedMessage): Promise<Message>;
 
-/** Stores a message before the next turn; the first that was queued decides who speaks. Gives its id. */
+/** Stores a message before the next turn; the first queued message decides who speaks. Returns its id. */
 export declare function queueMessage(
   flow: FlowState,
   message: { content: string; role?: "user" | "assistant"; silent?: boolean },
@@ -333,11 +333,11 @@ export declare function getMessages(
   order?: "asc" | "desc" | "ASC" | "DESC",
 ): Promise<Message[]>;
 
-/** Makes `messageHistory` the stored conversation again, and returns it. */
+/** Resets `messageHistory` to the stored conversation, and returns it. */
 export declare function reloadHistory(flow: FlowState): Promise<Message[]>;
 
-/** Leaves an item of type `component` with this name for whoever watches the thread. */
+/** Emits an item of type `component` with this name for clients of the thread. */
 export declare function emitThreadEvent(flow: FlowState, type: string, data?: unknown): void;
 
-/** Says who speaks when this turn has ended. */
+/** Sets who speaks after this turn. */
 export declare function forceTurn(flow: FlowState, side: "side_a" | "side_b"): void;

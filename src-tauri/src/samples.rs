@@ -1,6 +1,6 @@
-//! Flow files that the program brings along: the examples, and a first flow for a folder that has none.
+//! Flow files that are part of the program: the examples, and a first flow for a folder that has none.
 //!
-//! They are in the program itself, so that an installed one has them wherever it lies. Must never replace a file.
+//! They are in the executable, so that they do not depend on its place. Must never replace a file.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, ErrorKind, Write};
@@ -14,7 +14,7 @@ pub(crate) const FIRST_FLOW: &str = "hello.ts";
 
 const FIRST_FLOW_TEXT: &str = include_str!("samples/hello.ts");
 
-/// Writes the examples that are not there yet. Answers whether all of them are as the program brought them.
+/// Writes missing examples. Returns whether all examples are unchanged.
 pub(crate) fn write_examples(dir: &Path) -> io::Result<bool> {
     let mut is_ours = true;
     for (name, text) in EXAMPLES {

@@ -1,5 +1,4 @@
-//! What flows and models say is text, whatever it holds: nothing of it runs, nothing is fetched, and the window stays
-//! quick.
+//! Output of flows and models is only shown as text: nothing in it runs, nothing is fetched, and the window stays fast.
 
 use tests::bench::Place;
 use tests::sitting::open;
@@ -26,7 +25,7 @@ export default defineFlow({ kind: "talk", session: { stateSchema: z.object({ hos
 "#;
 
 #[test]
-fn nothing_of_it_runs_and_nothing_is_fetched() {
+fn hostile_texts_do_not_run_and_fetch_nothing() {
     let place = Place::with_flow(FLOW);
     assert_eq!(place.ask("run talk say --user ada --session s --request r1 --input 1").code, Some(3));
     let window = open(&place, &["--request", "r1"]);
@@ -49,7 +48,7 @@ fn nothing_of_it_runs_and_nothing_is_fetched() {
     check(&window, "search");
 }
 
-/// Nothing ran, no element came of a text, and only the program's own pages were loaded.
+/// Checks that nothing ran, no text became an element, and only the program's own pages were loaded.
 #[track_caller]
 fn check(window: &tests::webdriver::Window, place: &str) {
     let found = window.script(

@@ -31,7 +31,7 @@ fn compare(found: impl Fn(&str, &Value) -> Value) {
 }
 
 #[test]
-fn an_error_of_the_runtime_is_told_as_node_tells_it() {
+fn errors_of_the_runtime_have_the_messages_and_places_of_node() {
     let place = place();
     let output = place.get("run main all --user u --request r")["output"].clone();
     let shown = place.get("show r");
@@ -68,7 +68,7 @@ fn an_error_that_a_flow_catches_has_the_same_message() {
 }
 
 #[test]
-fn types_are_no_part_of_what_is_told() {
+fn messages_do_not_contain_types() {
     let place = place();
     for (action, message, called) in [
         ("typed", "typed.split is not a function", "split(\" \")"),
@@ -136,9 +136,9 @@ export default defineFlow({
 });
 "#;
 
-/// The runtime notes no place for what is taken apart, and does not say which value was missing.
+/// The runtime reports no place of destructuring patterns, and does not say which value was missing.
 #[test]
-fn what_is_taken_apart_fails_at_its_own_line() {
+fn destructuring_errors_have_their_own_line() {
     let place = Place::with_flow(APART);
     let source = std::fs::read_to_string(place.dir().join("flows/main.ts")).expect("the flow");
     for (name, message) in [
@@ -162,9 +162,9 @@ fn what_is_taken_apart_fails_at_its_own_line() {
     }
 }
 
-/// The committed table is what Node.js says; other versions of it word some messages otherwise.
+/// The committed table equals the output of Node.js; other versions of it have some other messages.
 #[test]
-fn the_table_is_what_node_says() {
+fn the_table_equals_the_output_of_node() {
     let folder = repository().join("tests/flows/node-errors");
     let version = Command::new("node").arg("--version").output().expect("Node.js");
     if !String::from_utf8_lossy(&version.stdout).starts_with("v20.") {

@@ -1,5 +1,5 @@
-//! The parts of a span that the log's plain JSON loses, so that an export has them again: which values were doubles or
-//! lists of fields, and the flags, schema addresses and counts that nothing here reads.
+//! The parts of a span that the log's plain JSON loses and an export needs: which values were doubles or lists of
+//! fields, and flags, schema URLs and counts that Flowglass does not use.
 //!
 //! They are kept in a field of their own. Two spans are compared without this field, because logs of earlier versions
 //! do not have it.
@@ -18,11 +18,10 @@ pub(super) const MAX_DEPTH: usize = 64;
 
 const DOUBLES: &str = "doubles";
 const FIELDS: &str = "fields";
-/// Names that came more than once: only their last values are kept.
+/// Repeated names, of which only the last values are kept.
 pub(super) const REPEATED: &str = "repeated";
 
-/// The places of values that would leave as others, found in attributes as they came. A place is the names on the way
-/// to it, each after a `/`.
+/// The places of values that would be exported differently. A place is the path of names, each after a `/`.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
     doubles: Vec<Value>,
@@ -32,7 +31,7 @@ pub(super) struct Marks {
 }
 
 impl Marks {
-    /// Does something at a place inside this one.
+    /// Runs `inside` at a place inside this one.
     fn within(&mut self, name: &str, inside: impl FnOnce(&mut Marks)) {
         let length = self.path.len();
         self.path.push('/');
@@ -41,7 +40,7 @@ impl Marks {
         self.path.truncate(length);
     }
 
-    /// Looks at the last value of each name: only that is kept.
+    /// Examines only the last value of each name, because only that is kept.
     fn last_of_each<'v, V: 'v>(
         &mut self,
         pairs: impl Iterator<Item = (&'v str, &'v V)>,
@@ -70,7 +69,7 @@ impl Marks {
         }
     }
 
-    /// Looks at attributes as JSON.
+    /// Examines attributes in JSON.
     pub(super) fn json(&mut self, place: &str, attributes: &Value) {
         self.within(place, |marks| marks.json_pairs(attributes, 0));
     }
@@ -100,7 +99,7 @@ impl Marks {
         }
     }
 
-    /// Looks at attributes of protobuf.
+    /// Examines attributes in protobuf.
     pub(super) fn protobuf(&mut self, place: &str, attributes: &[KeyValue]) {
         self.within(place, |marks| marks.protobuf_pairs(attributes));
     }
@@ -126,14 +125,14 @@ impl Marks {
         }
     }
 
-    /// An object with only this field is how bytes are kept.
+    /// Notes objects with one field that look like stored bytes.
     fn fields_like_bytes(&mut self, count: usize, first: Option<&str>) {
         if count == 1 && first == Some("base64") {
             self.fields.push(self.path.as_str().into());
         }
     }
 
-    /// Adds what was found to what is kept.
+    /// Adds the places to the kept data.
     pub(super) fn into_exact(self, exact: &mut Map<String, Value>) {
         put(exact, DOUBLES, self.doubles.into());
         put(exact, FIELDS, self.fields.into());
@@ -141,12 +140,12 @@ impl Marks {
     }
 }
 
-/// Keeps what is exact of something, if there is anything.
+/// Adds the kept data to fields, if there is any.
 pub(super) fn keep(fields: &mut Map<String, Value>, exact: Map<String, Value>) {
     put(fields, EXACT, exact.into());
 }
 
-/// A scope as spans share it, with what is exact of it and of its resource.
+/// A scope, which spans share, with the kept data of it and of its resource.
 pub(super) fn scope(
     (name, version, attributes): (String, String, Map<String, Value>),
     mut exact: Map<String, Value>,
@@ -160,7 +159,7 @@ pub(super) fn scope(
     scope
 }
 
-/// What was kept, to write values as they came.
+/// The kept data, for exporting values as they arrived.
 #[derive(Debug, Default)]
 pub(super) struct Exact<'e> {
     of: Option<&'e Map<String, Value>>,
@@ -169,7 +168,7 @@ pub(super) struct Exact<'e> {
 }
 
 impl<'e> Exact<'e> {
-    /// Reads what is kept in a field of this.
+    /// Reads the kept data of a span or a scope.
     pub(super) fn of(holder: Option<&'e Value>) -> Exact<'e> {
         let of = holder.and_then(Value::as_object);
         let places = |name: &str| {
@@ -179,7 +178,7 @@ impl<'e> Exact<'e> {
         Exact { of, doubles: places(DOUBLES), fields: places(FIELDS) }
     }
 
-    /// A field of what is kept.
+    /// A field of the kept data.
     pub(super) fn get(&self, name: &str) -> Option<&'e Value> {
         self.of?.get(name)
     }

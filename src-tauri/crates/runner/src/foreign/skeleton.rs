@@ -1,9 +1,8 @@
-//! The flow and the mock script that a foreign request can be made into.
+//! Makes a flow and a mock script from a foreign request.
 //!
-//! The flow asks each model again for what it was asked, with the tools that it used, and the script answers as it
-//! answered. So its run has the model inputs, outputs and final output of the trace, and from there the flow can be
-//! changed, resumed, forked and tried. Code that the trace does not show is left to its author. What a run does not
-//! repeat is listed.
+//! The flow repeats the model calls of the trace with their tools, and the script repeats the answers. So its run has
+//! the model inputs, the model outputs and the final output of the trace, and the flow can then be changed, resumed,
+//! forked and tried. The author must add code that the trace does not show. Differences from the trace are listed.
 
 mod differences;
 mod flow;
@@ -23,7 +22,7 @@ use self::flow::{flow, pretty};
 use self::tools::tools;
 use super::facts::EMBEDDINGS;
 
-/// What a request is made into.
+/// The flow and the mock script.
 pub(crate) struct Skeleton {
     /// The flow's TypeScript.
     pub(crate) flow: String,
@@ -45,11 +44,11 @@ struct Call {
     reply: Value,
 }
 
-/// Calls of one generator: each after the first goes on with the results of the tools that the one before asked for.
+/// Calls of one generator. Each call has the results of the tools that the previous call asked for.
 struct Loop {
     name: String,
     calls: Vec<Call>,
-    /// Whether the tools that the last call asked for answered, and the call that was told so is a loop of its own.
+    /// Whether the tools of the last call answered, and the call with their results is a separate loop.
     is_answered: bool,
 }
 
@@ -61,7 +60,7 @@ struct End {
 }
 
 impl Loop {
-    /// What failed its last call, if it failed.
+    /// The error of its last call, if it failed.
     fn error(&self) -> Option<&Value> {
         self.calls.last()?.reply.get("error")
     }
@@ -73,7 +72,7 @@ impl Loop {
 }
 
 impl Skeleton {
-    /// Of a request's whole log, as a flow of this name; `None` if it called no model, or only for vectors.
+    /// Makes a flow of this name from a request's whole log; `None` if it called no model, or only for embeddings.
     pub(crate) fn of(name: &str, about: &str, events: &[Event]) -> Option<Skeleton> {
         let (calls, vectors) = calls(events);
         if calls.is_empty() {
@@ -113,7 +112,7 @@ fn input(events: &[Event]) -> Option<String> {
     })
 }
 
-/// The calls that have ended, without those for vectors, and how many of these there are.
+/// The calls that have ended, without those for embeddings, and the number of these.
 fn calls(events: &[Event]) -> (Vec<Call>, usize) {
     let requests = Requests::of(events);
     let mut calls = Vec::new();
@@ -142,8 +141,8 @@ fn calls(events: &[Event]) -> (Vec<Call>, usize) {
     (without_retried(calls), vectors)
 }
 
-/// Leaves out calls that failed and were made again: of the same model, with the same messages. Of calls without
-/// messages nobody knows that.
+/// Leaves out failed calls that were repeated with the same model and messages. Calls without messages cannot be
+/// recognised as repeated.
 fn without_retried(calls: Vec<Call>) -> Vec<Call> {
     let asked = |call: &Call| {
         let parts = ["generator", "model", "messages"].map(|name| &call.request[name]);
@@ -170,12 +169,12 @@ fn messages(call: &Call) -> &[Value] {
     call.request["messages"].as_array().map_or(&[], Vec::as_slice)
 }
 
-/// What a model asked for.
+/// The tool calls of a model's answer.
 fn asked_tools(call: &Call) -> impl Iterator<Item = &Value> {
     call.reply["toolCalls"].as_array().into_iter().flatten()
 }
 
-/// Puts the calls of a loop together. Returns also the names that are taken.
+/// Groups calls into loops. Also returns the used names.
 fn loops(calls: Vec<Call>) -> (Vec<Loop>, HashSet<String>) {
     let mut loops: Vec<Loop> = Vec::new();
     let mut names: HashSet<String> = HashSet::new();
@@ -191,7 +190,7 @@ fn loops(calls: Vec<Call>) -> (Vec<Loop>, HashSet<String>) {
     (loops, names)
 }
 
-/// A loop ends with an answer: a last call whose tools nothing answers is a loop of its own.
+/// Makes a loop end with an answer: a last call whose tools have no results becomes a separate loop.
 fn ended(mut one: Loop, names: &mut HashSet<String>) -> Vec<Loop> {
     let asks_on = one.calls.len() > 1 && one.calls.last().is_some_and(|call| asked_tools(call).next().is_some());
     let last = one.calls.pop_if(|_| asks_on).map(|call| {
@@ -212,7 +211,7 @@ fn free_name(plain: &str, names: &mut HashSet<String>) -> String {
     name
 }
 
-/// Whether a call is asked with what another one was asked and answered, and with the results of its tools.
+/// Whether a call has the messages and the answer of another call, and the results of its tools.
 fn follows(call: &Call, before: &Call) -> bool {
     let asked: Vec<&Value> = asked_tools(before).collect();
     let Some(rest) = messages(call).strip_prefix(messages(before)).filter(|_| !asked.is_empty()) else { return false };
@@ -245,12 +244,13 @@ fn script(loops: &[Loop]) -> String {
     pretty(&json!({ "generators": generators })) + "\n"
 }
 
-/// Whether a reply says something that a generator can return.
+/// Whether a reply has something that a generator can return.
 fn has_answer(reply: &Value) -> bool {
     ["text", "structuredOutput", "error"].iter().any(|name| reply.get(*name).is_some())
 }
 
-/// A reply as a mock script has it. A last one without an answer says an empty text, because a generator needs one.
+/// Converts a reply for a mock script. A last reply without an answer gets an empty text, because a generator needs
+/// one.
 fn entry(reply: &Value, is_last: bool) -> Value {
     const FIELDS: [&str; 8] =
         ["text", "reasoning", "toolCalls", "structuredOutput", "usage", "error", "model", "finishReason"];
@@ -262,7 +262,7 @@ fn entry(reply: &Value, is_last: bool) -> Value {
     Value::Object(fields)
 }
 
-/// A value with the numbers that a flow can have: of one that is too long, the nearest double.
+/// A value with numbers that a flow can have: the nearest double of a number with too many digits.
 fn nearest(value: &Value) -> Value {
     const MAX_SAFE: i64 = (1 << 53) - 1;
     match value {

@@ -1,4 +1,4 @@
-//! Brings a request the answers that others leave for it while it runs.
+//! Passes answers from other processes to a running request.
 
 use std::rc::Rc;
 use std::time::Duration;
@@ -7,10 +7,10 @@ use engine::request::Run;
 
 use crate::run::owner::Answers;
 
-/// How often answers are looked for.
+/// The pause between two checks for answers.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// Takes answers to what the request asks, for as long as it is polled.
+/// Takes answers to the request's questions, as long as it is polled.
 pub(crate) async fn take_answers(run: Rc<Run>, answers: Answers) {
     loop {
         for question in run.waiting_questions() {

@@ -6,8 +6,8 @@
 //! <lines of JSON, compressed by zstd>
 //! ```
 //!
-//! The first line of JSON is a [`Label`], each further one a [`Line`]. Whatever is wrong with a file is
-//! found before anything is done with it. Must not know what the lines mean.
+//! The first line of JSON is a [`Label`], each further one a [`Line`]. A file is checked completely before it is used.
+//! Must not know what the lines mean.
 
 mod body;
 
@@ -31,30 +31,30 @@ use crate::core::ordinary_files;
 use crate::core::unfinished_files::UnfinishedFile;
 use body::Unreadable;
 
-/// What every file begins with, before its format.
+/// The start of every file, before its format.
 const NAME: &str = "flowglass export ";
-/// The newest format: what requests are expected to do, which an older version could not read, is in it.
+/// The newest format, with expectations of requests, which older versions cannot read.
 const FORMAT: u32 = 6;
-/// The format of a file without that, in which is what people added to sessions.
+/// The format of a file without expectations, but with annotations of sessions.
 const WITH_SESSIONS_ANNOTATED: u32 = 5;
-/// The format of a file without that, in which is what people added to requests.
+/// The format of a file that has only annotations of requests.
 const WITH_REQUESTS_ANNOTATED: u32 = 4;
-/// The format of a file without either.
+/// The format of a file without all these.
 const PLAIN_FORMAT: u32 = 3;
-/// The newest format whose events are in the words of before.
+/// The newest format whose events have the old names.
 const OLD_WORDS: u32 = 1;
-/// How many levels a line has around a value: the event, its record, and what a chain has put around it.
+/// How many levels a line has around a value: the event, its record, and wrappers of chains.
 pub(crate) const ENVELOPE_DEPTH: usize = 64;
-/// Smaller is better than fast here.
+/// The compression level. A small file is more important than speed.
 const LEVEL: i32 = 9;
 
-/// What is in a file.
+/// The content of a file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Label {
-    /// Whom it shows: `all`, `client` or `history`.
+    /// The view that it has: `all`, `client` or `history`.
     pub(crate) view: String,
-    /// Which version wrote it.
+    /// The version that wrote it.
     pub(crate) flowglass: String,
     /// How many lines follow.
     pub(crate) lines: u64,
@@ -64,7 +64,7 @@ pub(crate) struct Label {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) enum Line {
-    /// A record as it stands here.
+    /// The current state of a record.
     Record {
         scope: ScopeKey,
         version: u64,
@@ -106,13 +106,13 @@ pub(crate) enum Line {
         kind: String,
         value: String,
     },
-    /// What a request is expected to do, where a person accepted something else than its events say.
+    /// The expectation of a request for which a person accepted differences.
     Expectation {
         request: String,
         #[serde(deserialize_with = "engine::json::exact")]
         body: Value,
     },
-    /// A request, as far as an audience may know it.
+    /// The parts of a request that an audience may see.
     Request {
         #[serde(deserialize_with = "engine::json::exact")]
         request: Value,
@@ -124,8 +124,8 @@ pub(crate) enum Line {
     },
 }
 
-/// Writes a file beside its place and then puts it there, so that the place never holds half of one. Without
-/// `replace` a file that came there meanwhile stays. Answers how many bytes it has.
+/// Writes a file under a temporary name and then renames it, so that it is never incomplete. Without `replace`, a file
+/// that was created there in the meantime stays. Returns its size.
 pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) -> Result<u64, Fault> {
     let label =
         Label { view: view.to_owned(), flowglass: env!("CARGO_PKG_VERSION").to_owned(), lines: lines.len() as u64 };
@@ -151,8 +151,8 @@ pub(crate) fn write((file, replace): (&Path, bool), view: &str, lines: &[Line]) 
     Ok(bytes.len() as u64)
 }
 
-/// Puts a whole file in its place, or nothing; its folder is made if that alone is missing. Without `replace` a file
-/// that came there meanwhile stays.
+/// Writes a complete file or nothing, and creates its folder if only that is missing. Without `replace`, a file that
+/// was created there in the meantime stays.
 pub(crate) fn put(file: &Path, replace: bool, bytes: &[u8]) -> Result<(), Fault> {
     make_folder(file);
     put_whole(file, replace, bytes).map_err(|error| {
@@ -163,7 +163,7 @@ pub(crate) fn put(file: &Path, replace: bool, bytes: &[u8]) -> Result<(), Fault>
     })
 }
 
-/// Writes a file that is there anew: whole, or not at all. A link to it stays, and so do its permissions.
+/// Replaces the content of an existing file, completely or not at all. Links to it and its permissions stay.
 pub(crate) fn put_in_place(file: &Path, bytes: &[u8]) -> Result<(), Fault> {
     let target = std::fs::canonicalize(file).unwrap_or_else(|_| file.to_owned());
     let permissions = std::fs::metadata(&target).ok().map(|about| about.permissions());
@@ -202,13 +202,13 @@ fn put_file(
         return std::fs::rename(&part.path, file);
     }
     match std::fs::hard_link(&part.path, file) {
-        // A file system without links.
+        // The file system has no hard links.
         Err(error) if error.kind() != ErrorKind::AlreadyExists && !file.exists() => std::fs::rename(&part.path, file),
         linked => linked,
     }
 }
 
-/// Reads a file and checks that it is one, of a format that is known, and whole.
+/// Reads a file, and checks that it is a complete export of a known format.
 pub(crate) fn read(file: &Path, limits: &Limits) -> Result<(Label, Vec<Line>), Fault> {
     let shown = file.display();
     let too_large = |what: &str| Fault::refused(format!("{shown} is too large ({what}); nothing was imported"));
@@ -310,7 +310,7 @@ fn known_or_not(line: &str, depth: usize) -> Result<Line, String> {
     })
 }
 
-/// The lines of an export whose events are in the words of an older format.
+/// Reads the lines of an export whose events have the names of an older format.
 fn upgraded(lines: &[String], depth: usize) -> Result<Vec<Line>, String> {
     #[derive(Deserialize)]
     struct OldLine {
@@ -354,7 +354,7 @@ fn upgraded(lines: &[String], depth: usize) -> Result<Vec<Line>, String> {
     parsed.into_iter().map(line).collect()
 }
 
-/// A line of text, and what follows it.
+/// Splits off the first line of text.
 fn cut(bytes: &[u8]) -> Option<(&str, &[u8])> {
     let end = bytes.iter().position(|byte| *byte == b'\n')?;
     Some((std::str::from_utf8(&bytes[..end]).ok()?, &bytes[end + 1..]))

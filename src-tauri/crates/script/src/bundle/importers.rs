@@ -1,5 +1,5 @@
-//! Which module imports which, as the bundler finds them: an import that fails in a package is told at the import of
-//! the author's that leads to it. Must not read a file.
+//! Which module imports which, so that a failing import in a package is reported at the author's import that leads to
+//! it. Must not read a file.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ impl Importers {
         }
     }
 
-    /// Follows the imports of a file back to the first one in a file that is the author's.
+    /// Follows the imports of a file back to the first import in an author's file.
     pub(crate) fn of_author(&self, file: &Path, is_author: impl Fn(&Path) -> bool) -> Option<Import> {
         let all = self.0.lock().ok()?;
         let mut seen = HashSet::new();

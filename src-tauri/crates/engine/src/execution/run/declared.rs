@@ -1,4 +1,4 @@
-//! What a flow declares of the states of scopes: their schemas, and the defaults of their fields.
+//! A flow's declarations of scopes' states: schemas, and defaults of fields.
 
 use serde_json::{Map, Value};
 

@@ -1,4 +1,4 @@
-//! What an event says of the items of its request, without their values: for lists that are kept up to date.
+//! What an event changes about the items of its request, without their values, for lists that are updated live.
 //!
 //! Must agree with [`items`](super::items), which reads a whole log.
 
@@ -16,14 +16,14 @@ use crate::views::attempts::{Verdict, end};
 /// All audiences, in the order of their bits.
 pub const AUDIENCES: [Audience; 4] = [Audience::All, Audience::Client, Audience::History, Audience::Trace];
 
-/// What may be an item.
+/// A possible item.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Candidate {
     /// One bit for each audience that sees it, as in [`AUDIENCES`].
     pub audiences: u8,
-    /// Whether it is added while it still grows.
+    /// Whether it is added in progress.
     pub is_in_progress: bool,
-    /// It is an item once a commit names it.
+    /// Whether it only becomes an item when a commit names it.
     pub waits_for_commit: bool,
     /// See [`Mark`](super::rules::Mark).
     pub is_shared_write: bool,
@@ -33,32 +33,32 @@ pub struct Candidate {
     pub is_told_failure: bool,
     /// See [`Mark`](super::rules::Mark).
     pub is_of_run: bool,
-    /// What later ones with the same identity replace.
+    /// Its identity: a later item with the same identity replaces it.
     pub identity: Option<String>,
     /// The id of the question that it answers.
     pub answers: Option<String>,
-    /// How many bytes its text has.
+    /// The length of its text in bytes.
     pub text: usize,
 }
 
-/// What an event says.
+/// What an event changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ItemFact {
-    /// An item, or what may become one.
+    /// An item, or a possible one, was added.
     Added(Candidate),
-    /// A piece of text came to an item.
+    /// A piece of text was added to an item.
     Grew { of: Seq, bytes: usize },
-    /// Fields of an item changed; its text too, where its length is told.
+    /// Fields of an item changed; if `text` has a length, its text too.
     Patched { of: Seq, text: Option<usize> },
-    /// The newest answer to a question was refused, or taken back.
+    /// The newest answer to a question was refused or withdrawn.
     TakenBack { id: String },
-    /// An item got its last form.
+    /// An item became final.
     Done { of: Seq, text: Option<usize> },
-    /// A block began; whether because the attempt before it had failed.
+    /// A block began, possibly because the previous attempt failed.
     Began { replaces_failed: bool },
-    /// A block went on after an interruption.
+    /// A block continued after an interruption.
     WentOn,
-    /// What a block worked with.
+    /// A block has its converted input.
     Input,
     /// A model answered a block.
     ModelAnswered,
@@ -66,13 +66,13 @@ pub enum ItemFact {
     Ended { outcome: Outcome, stopped: bool, memoized: bool, item: Option<Candidate>, commits: Vec<Seq> },
     /// A callback returned.
     Returned { events: Vec<Seq>, superseded: Vec<Seq>, memoized: bool, commits: Vec<Seq> },
-    /// Writes came into force.
+    /// Writes took effect.
     Committed(Vec<Seq>),
     /// The request began.
     RequestBegan,
-    /// The request was taken up.
+    /// The request was resumed.
     Resumed,
-    /// The request's status changed, to one in which it does not go on by itself.
+    /// The request's status changed to one in which it does not continue by itself.
     Paused,
     /// The request ended.
     Finished { item: Option<Candidate>, failed_at: Option<String> },
@@ -100,14 +100,13 @@ fn text_in(payload: &Map<String, Value>) -> Option<usize> {
     last_text(payload).map(str::len)
 }
 
-/// The last part of an item's text, to which pieces are added: empty where that has none. `None` where the fields are
-/// those of no text.
+/// The last part of an item's text, to which pieces are added; empty if there is none. `None` if the item has no text.
 pub fn last_text(payload: &Map<String, Value>) -> Option<&str> {
     let parts = payload.get("content").or_else(|| payload.get("summary"))?.as_array()?;
     Some(parts.last().and_then(|part| part.get("text")).and_then(Value::as_str).unwrap_or_default())
 }
 
-/// What an event says of items, if it says anything.
+/// Returns what an event changes about items, if anything.
 pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
     let commits = || -> Vec<Seq> {
         let named = kind
@@ -152,7 +151,7 @@ pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
         EventKind::StateChanged { scope, .. } if has_path => {
             let waits_for_commit = scope.kind.is_durable();
             let kind = if scope.kind == ScopeKind::Resource {
-                // Changes of an index are nobody's business.
+                // Changes of an index are not items.
                 Address::parse(&scope.id)?.path()?;
                 plain("resource_change", true)
             } else {
@@ -178,7 +177,7 @@ pub fn item_fact(kind: &EventKind, has_path: bool) -> Option<ItemFact> {
     })
 }
 
-/// What shows that a request was continued.
+/// The item of a request that was continued.
 pub fn continuation() -> Candidate {
     plain("continuation", false)
 }

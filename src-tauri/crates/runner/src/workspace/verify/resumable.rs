@@ -1,6 +1,6 @@
-//! Which requests that wait or were interrupted could go on with the code of today.
+//! Which suspended or interrupted requests could be resumed with the current code.
 //!
-//! Each is planned in the same way as a real resume, so a resume does what is said here. Writes nothing.
+//! Each is planned like a real resume, so a resume behaves as reported here. Writes nothing.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
@@ -13,26 +13,26 @@ use crate::core::fault::Fault;
 use crate::run::batch::{Bounds, Cancel, batch, cores};
 use crate::views::{PlanRow, RequestRow, Resumable};
 
-/// How many requests are judged at once, the newest first: each costs as much as its replay.
+/// How many requests are judged at once, newest first. Each costs as much as a replay.
 const MOST: usize = 200;
 
 /// How many requests a process remembers.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// What was found out in this process: by request, for the code and the last event that it depends on.
+/// The results in this process, by request, with the code and the last event that they depend on.
 #[derive(Default)]
 pub(super) struct Resumables(Mutex<HashMap<String, (String, u64, Judged)>>);
 
-/// Whether a request could go on, and why that is not `yes`.
+/// Whether a request could be resumed, and the reason if not `yes`.
 type Judged = (Resumable, Option<String>);
 
 impl Workspace {
-    /// The requests that wait or were interrupted, newest first, each with whether it could go on.
+    /// The suspended and interrupted requests, newest first, each with whether it could be resumed.
     pub fn waiting_requests(&self) -> Result<Vec<RequestRow>, Fault> {
         let mut rows = Vec::new();
         for status in [RequestStatus::Suspended, RequestStatus::Interrupted] {
             let query = RequestQuery { status: Some(status), ..RequestQuery::default() };
-            // Nothing can go on from a trace.
+            // A received trace cannot be resumed.
             rows.extend(self.requests(query)?.into_iter().filter(|row| row.received_from.is_none()));
         }
         rows.sort_by(|one, other| (other.started_at, &other.id).cmp(&(one.started_at, &one.id)));
@@ -96,7 +96,7 @@ impl Workspace {
         verdict
     }
 
-    /// An answer is used only if the question is still the same.
+    /// Checks the question, because an answer is used only if the question is unchanged.
     fn question_now(&self, request: &str, otherwise: Judged) -> Judged {
         let Ok(replayed) = self.replay(request) else { return otherwise };
         let first = replayed

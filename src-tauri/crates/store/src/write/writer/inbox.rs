@@ -1,4 +1,4 @@
-//! What waits for the writing connection, and when it is worth a transaction.
+//! The queue of the writing connection, and when it is worth a transaction.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -11,9 +11,9 @@ use crate::row::error::Error;
 use crate::row::filter_block::FilterBlock;
 use crate::write::append_batch::QueuedAppend;
 
-/// How long an append that nobody waits for may stay in the queue.
+/// How long an append without a waiting caller may stay in the queue.
 const MAX_DELAY: Duration = Duration::from_millis(16);
-/// With so many step boundaries in the queue the thread is woken: that costs about as much as to store three of them.
+/// With this many step boundaries in the queue the thread is woken, which costs about as much as storing three of them.
 pub(super) const WAKE_BOUNDARIES: usize = 32;
 /// After how many bytes of values a transaction takes no further append.
 pub(super) const MAX_BATCH_BYTES: usize = 256 << 10;
@@ -38,7 +38,7 @@ pub(super) enum Message {
     Wait(Sender<()>),
     /// Work of another kind, between two transactions.
     Run(Work),
-    /// The same with tables that nothing is cached of, so that the requests that are running stay cached.
+    /// The same for tables that are not cached, so that the caches of running requests stay.
     RunUncached(Work),
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Inbox {
     bytes: usize,
     /// How many of them are boundaries that were answered.
     boundaries: usize,
-    /// How many of them somebody waits for.
+    /// How many of them have a waiting caller.
     awaited: usize,
     /// When the oldest message must be handled at the latest; none if there are no messages.
     pub(super) due: Option<Instant>,

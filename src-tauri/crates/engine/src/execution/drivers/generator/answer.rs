@@ -1,7 +1,7 @@
 //! Validation and repair of a model's answer (SEMANTICS §6.5).
 //!
-//! First the answer is parsed as it is, then it is repaired without a model, then a model is asked to rewrite it. If
-//! none of that fits the schema, the error contains the raw answer.
+//! First the answer is parsed unchanged, then it is repaired without a model, then a model is asked to rewrite it. If
+//! no result is valid, the error contains the raw answer.
 
 use std::collections::BTreeMap;
 
@@ -17,7 +17,7 @@ use crate::model::effects::{INCOMPLETE_SCRIPT, ModelCall};
 use crate::model::error::FlowError;
 use crate::model::flow::{Generator, Model};
 
-/// Checks a streamed text answer. It is not repaired, because it has been shown already.
+/// Checks a streamed text answer. It is not repaired, because it has already been shown.
 pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
     let candidate: Data = Value::String(text.to_owned()).into();
     match &cx.frame.block.output_schema {
@@ -26,7 +26,7 @@ pub(super) fn check_text(cx: &Context, text: &str) -> Result<Data, FlowError> {
     }
 }
 
-/// Returns what the schema makes of a null answer; `None` if it refuses null: then the model has not answered.
+/// Parses a null answer by the schema; `None` if the schema refuses null, which means that the model has not answered.
 pub(super) fn check_null(cx: &Context) -> Option<Data> {
     let candidate = Data::from(Value::Null);
     match &cx.frame.block.output_schema {
@@ -38,14 +38,15 @@ pub(super) fn check_null(cx: &Context) -> Option<Data> {
 /// The facts about a generator's run that `repairOutput` gets in its `state`.
 pub(super) struct ToRepair<'a> {
     pub(super) input: &'a Data,
-    /// The model that was asked.
+    /// The model that was called.
     pub(super) model: &'a str,
     /// The prompt and the messages of the first call.
     pub(super) first_asked: Value,
 }
 
 impl ToRepair<'_> {
-    /// Returns the state that the function gets. The framework gives it after the loop: no step, and no tool results.
+    /// Returns the state that the function gets, as the framework creates it after the loop: without a step and tool
+    /// results.
     fn state(&self, candidate: &Data) -> Value {
         let Self { input, model, first_asked } = self;
         json!({
@@ -102,7 +103,7 @@ pub(super) async fn check_or_repair(
     Err(refused(cx, &candidate, &issues, "final"))
 }
 
-/// Parses an answer by its schema. An integer that JavaScript would round fits no schema.
+/// Parses an answer by its schema. An integer that JavaScript would round is always invalid.
 fn fit(schema: &SchemaRef, candidate: &Data) -> Result<Data, Vec<Issue>> {
     match candidate.as_value().and_then(crate::model::json::inexact) {
         Some((path, message)) => Err(vec![Issue { path, message }]),
@@ -140,8 +141,8 @@ fn too_deep(cx: &Context, candidate: &Data) -> Option<Issue> {
     Some(Issue { path: String::new(), message })
 }
 
-/// Returns the byte at which brackets open deeper than `most` levels. Brackets within quotes count, too: the text may
-/// be no valid JSON, so a lenient parser may not see the quotes.
+/// Returns the byte at which brackets open deeper than `most` levels. Brackets within quotes count, too, because the
+/// text may be invalid JSON, in which a lenient parser may not recognise the quotes.
 fn first_too_deep(text: &str, most: usize) -> Option<usize> {
     let mut depth = 0_usize;
     text.bytes().position(|byte| {
@@ -221,7 +222,7 @@ async fn coerce(
             Ok(answer.and_then(|value| fit(schema, &value.into()).ok()))
         }
         Err(error) if cx.run.abort.is_set() || error.is_uncatchable() => Err(error),
-        // The mock script has too few replies: the author must see that error.
+        // The author must see the error of a mock script with too few replies.
         Err(error) if error.code.as_deref() == Some(INCOMPLETE_SCRIPT) => Err(error),
         Err(_) => Ok(None),
     }

@@ -4,12 +4,12 @@ use std::collections::HashMap;
 
 use super::assign::ChainNumbers;
 
-/// A chain whose operations have other numbers today.
+/// A chain whose operations have other numbers in the current code.
 pub(super) struct Chain {
     pub(super) numbers: ChainNumbers,
 }
 
-/// A segment or a label in its parts: `stepAll~2[0]` is `stepAll`, 2, `[0]`.
+/// The parts of a segment or a label: `stepAll~2[0]` is `stepAll`, 2, `[0]`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Split<'s> {
     pub(super) head: &'s str,
@@ -83,7 +83,7 @@ impl Chain {
         format!("{}{mark}{}", split.head, split.tail)
     }
 
-    /// Translates the name of a callback to today's numbers.
+    /// Translates the name of a callback to the current numbers.
     pub(super) fn callback(&self, name: &str) -> String {
         let Some((label, _)) = label_of(name) else { return name.to_owned() };
         let start = name.rfind('/').map_or(0, |at| at + 1);
@@ -96,7 +96,7 @@ impl Chain {
     }
 }
 
-/// Translates a path to today's numbers. `chains` are those with other numbers, by their old paths.
+/// Translates a path to the current numbers. `chains` are the chains with other numbers, by their old paths.
 pub(super) fn path(chains: &HashMap<String, Chain>, path: &str) -> String {
     let mut now = String::with_capacity(path.len());
     let mut chain = None;
@@ -112,7 +112,7 @@ pub(super) fn path(chains: &HashMap<String, Chain>, path: &str) -> String {
             Some(of_chain) => now.push_str(&of_chain.segment(segment)),
             None => now.push_str(segment),
         }
-        // A pass of a loopBack is no block: the segment after it belongs to the same chain.
+        // A pass of a loopBack is not a block: the segment after it belongs to the same chain.
         if !(of_chain.is_some() && is_pass(segment)) {
             chain = chains.get(&path[..end]);
         }
@@ -125,7 +125,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn segments_are_taken_apart() {
+    fn segments_are_split_into_parts() {
         let parts = |segment| {
             let Split { head, number, tail } = split(segment);
             (head, number, tail)

@@ -1,4 +1,4 @@
-//! One scope's state in the course of a request: what each step changed, as a page reads it.
+//! The changes of one scope's state during a request, step by step, as a page reads them.
 //!
 //! A step says what an operation did to which fields, so that a list that is pushed to a thousand times is not written
 //! a thousand times. The fields of a step, each optional: `s` the event, `v` the version, `z` that the state is
@@ -17,7 +17,7 @@ use serde_json::{Map, Value, json};
 use crate::views::WriteRow;
 use crate::workspace::writers::StateEdit;
 
-/// What is known of a field of the state before the next step.
+/// The known type of a field before the next step.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Shape {
     List,
@@ -25,16 +25,16 @@ enum Shape {
     Other,
 }
 
-/// See the module.
+/// The steps of one scope.
 pub(super) struct Track {
     pub(super) scope: ScopeKey,
     /// The event with which it began, if it has.
     pub(super) begins: Option<Seq>,
-    /// The event from which on it is not there any more.
+    /// The event from which on it no longer exists.
     pub(super) until: Option<Seq>,
     pub(super) steps: Vec<(Seq, Map<String, Value>)>,
     shapes: HashMap<String, Shape>,
-    /// The hashes of values as they were set, of fields that were not changed in part since.
+    /// The hashes of set values, for fields that were not partly changed since.
     set: HashMap<String, blake3::Hash>,
 }
 
@@ -43,7 +43,7 @@ impl Track {
         Track { scope, begins: None, until: None, steps: Vec::new(), shapes: HashMap::new(), set: HashMap::new() }
     }
 
-    /// A step that is known by its operation; without one, or if that sets everything, by the state after it.
+    /// Adds a step by its operation. Without an operation, or if it sets everything, the state after it is compared.
     pub(super) fn step(&mut self, (seq, version): (Seq, u64), state: &State, operation: Option<&Operation>) {
         let mut step = self.begin(seq, version);
         match operation {
@@ -53,7 +53,7 @@ impl Track {
         self.steps.push((seq, step));
     }
 
-    /// A step after which nothing of before stays.
+    /// Adds a step that replaces the whole state.
     pub(super) fn reset(&mut self, (seq, version): (Seq, u64), state: &State) {
         let mut step = self.begin(seq, version);
         step.insert("z".to_owned(), 1.into());
@@ -62,7 +62,7 @@ impl Track {
         self.steps.push((seq, step));
     }
 
-    /// The steps with which a fork begins: the state of the request that it leaves, the edits, and what the fork
+    /// Adds the first steps of a fork: the state of its original request, the edits, and the state that the fork
     /// recorded.
     pub(super) fn begin_fork(&mut self, (seq, version): (Seq, u64), edits: &[StateEdit], recorded: &State) {
         match edits.first() {
@@ -84,14 +84,14 @@ impl Track {
         newest.unwrap_or(0)
     }
 
-    /// Says that another request made the newest step.
+    /// Notes that another request made the newest step.
     pub(super) fn written_by_another(&mut self) {
         if let Some((_, step)) = self.steps.last_mut() {
             step.insert("x".to_owned(), 1.into());
         }
     }
 
-    /// Says who made the newest step.
+    /// Notes who made the newest step.
     pub(super) fn written(&mut self, write: Seq, operation: &Operation, path: Option<&str>) {
         if let Some((_, step)) = self.steps.last_mut() {
             step.insert("w".to_owned(), write.into());
@@ -100,7 +100,7 @@ impl Track {
         }
     }
 
-    /// Says that an edit of a fork made the newest step, if that changed anything.
+    /// Notes that an edit of a fork made the newest step, if the step changed anything.
     fn edited(&mut self, edit: &StateEdit) {
         let is_change = |(_, step): &(Seq, Map<String, Value>)| step.contains_key("f") || step.contains_key("r");
         match self.steps.last_mut().filter(|step| is_change(step)) {
@@ -161,7 +161,7 @@ impl Track {
         self.put(state, names.iter().map(String::as_str), step);
     }
 
-    /// Puts the values of fields that are not known to be as they were.
+    /// Writes the values of fields that are not known to be unchanged.
     fn put<'f>(&mut self, state: &State, fields: impl Iterator<Item = &'f str>, step: &mut Map<String, Value>) {
         let mut put = Map::new();
         for field in fields {
@@ -190,7 +190,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_step_says_what_its_operation_did() {
+    fn steps_have_the_changes_of_their_operations() {
         let mut track = Track::new(ScopeKey::new(ScopeKind::Session, "s"));
         let mut state = State::recorded(&json!({ "list": [1], "kept": "x" }));
         track.step((0, 0), &state, None);

@@ -1,4 +1,4 @@
-//! Which results remain after retries, and how much work that is.
+//! Which results remain after retries, and the cost of finding them.
 
 use crate::model::error::FlowError;
 use crate::model::event::{BlockKind, Event, EventKind, Outcome, Recorded};
@@ -69,7 +69,7 @@ fn retried_items(count: usize) -> Vec<Event> {
 }
 
 #[test]
-fn reading_retries_compares_no_paths_of_other_items() {
+fn reading_retries_does_not_compare_paths_of_other_items() {
     let compared = |count: usize| {
         let events = retried_items(count);
         let before = COMPARED.get();
@@ -83,7 +83,7 @@ fn reading_retries_compares_no_paths_of_other_items() {
 }
 
 #[test]
-fn a_retry_discards_what_is_inside_and_nothing_beside() {
+fn a_retry_discards_only_results_inside_the_block() {
     let mut log = Log::default();
     log.begin("root", 0);
     for path in ["root/step:a/step:x", "root/step:a~2", "root/step:ab"] {
