@@ -227,14 +227,20 @@ impl RunFilter {
             RunCondition::Since(at) => format!("r.started_at >= {}", bind((*at).into())),
             RunCondition::Until(at) => format!("r.started_at < {}", bind((*at).into())),
             RunCondition::Text(text) => {
-                let text = bind(text.clone().into());
-                let mut clauses: Vec<String> =
-                    TEXTS.iter().map(|column| format!("has_text({text}, {column})")).collect();
-                clauses
-                    .push(format!("EXISTS (SELECT 1 FROM tag t WHERE t.request = r.n AND has_text({text}, t.name))"));
-                clauses.push(format!(
-                    "has_text({text}, (SELECT a.value FROM annotation a WHERE a.request = r.n AND a.kind = 'note'
-                         ORDER BY a.n DESC LIMIT 1))"
+                let text = Needle::new(text).as_str().to_owned();
+                let has_sigma = text.contains('σ');
+                let text = bind(text.into());
+                let has_text = |value: &str| match has_sigma {
+                    false => format!("has_text({text}, {value})"),
+                    // A server makes a final sigma of some capital ones.
+                    true => format!("has_text({text}, replace(replace({value}, 'Σ', 'σ'), 'ς', 'σ'))"),
+                };
+                let mut clauses: Vec<String> = TEXTS.iter().map(|column| has_text(column)).collect();
+                let tag = has_text("t.name");
+                clauses.push(format!("EXISTS (SELECT 1 FROM tag t WHERE t.request = r.n AND {tag})"));
+                clauses.push(has_text(
+                    "(SELECT a.value FROM annotation a WHERE a.request = r.n AND a.kind = 'note'
+                      ORDER BY a.n DESC LIMIT 1)",
                 ));
                 clauses.join(" OR ")
             }

@@ -15,7 +15,7 @@ use crate::read::samples::Samples;
 use crate::row::body;
 use crate::row::error::Error;
 use crate::row::item_text::{keep_end, text_before};
-use crate::row::trigrams::{may_hold, trigrams};
+use crate::row::trigrams::{may_hold, trigrams_of_needle};
 
 /// A search.
 #[derive(Clone, Debug, Default)]
@@ -131,7 +131,7 @@ struct EventRange {
 }
 
 fn ranges(connection: &Connection, needle: &Needle, session: Option<&str>) -> Result<Vec<EventRange>, Error> {
-    let wanted = trigrams(needle.as_str());
+    let wanted = trigrams_of_needle(needle);
     let session: Option<i64> = match session {
         None => None,
         Some(id) => {
