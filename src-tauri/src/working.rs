@@ -46,7 +46,7 @@ pub(crate) fn work(workspace: &Arc<Workspace>, asked: &Worker, is_json: bool) ->
                 counts.done.fetch_add(1, SeqCst);
                 counts.running.fetch_sub(1, SeqCst);
             }
-            WorkerEvent::DatabaseDown { .. } | WorkerEvent::Skipped { .. } => {}
+            WorkerEvent::DatabaseDown { .. } | WorkerEvent::StorageFailed { .. } | WorkerEvent::Skipped { .. } => {}
         }
         show(&event, is_json);
     })?;
@@ -84,6 +84,10 @@ fn show(event: &WorkerEvent, is_json: bool) {
     let (request, what, detail) = match event {
         WorkerEvent::DatabaseDown { why } => {
             tell(&format!("flowglass: {why}; waiting for the database"));
+            return;
+        }
+        WorkerEvent::StorageFailed { why } => {
+            tell(&format!("flowglass: {why}; waiting before the next try, longer after each failure"));
             return;
         }
         WorkerEvent::Resumed { request } => (request, "resumed", None),

@@ -1,6 +1,9 @@
-//! Workers on a file: requests that they skip.
+//! Workers on a file: requests that they skip, and a disk that is full.
+
+use std::process::Command;
 
 use tests::bench::Place;
+use tests::going::Going;
 
 const FLOW: &str = "
 const slow = handler({ name: \"slow\", execute: async () => { await new Promise((done) => setTimeout(done, 60000)); } });
@@ -57,4 +60,48 @@ fn a_block_that_makes_progress_is_resumed_however_often_its_process_ends() {
     let mut last = place.start("worker");
     last.until_it_says("resumed");
     last.kill();
+}
+
+/// Steps that each keep a text that does not compress.
+const FILL: &str = "
+const noise = () => { let x = Math.floor(Math.random() * 2 ** 31);
+  return Array.from({ length: 6000 }, () => (x = (x * 1103515245 + 12345) % 2 ** 31).toString(36)).join(\"\"); };
+const fill = handler({ name: \"fill\", inputSchema: z.any(), execute: async (value: any, ctx) => {
+  await ctx.session.patchState({ text: noise() });
+  await new Promise((done) => setTimeout(done, 20));
+  return { n: value.n + 1 };
+} });
+export default defineFlow({
+  kind: \"main\",
+  session: { stateSchema: z.object({ text: z.string().default(\"\") }) },
+  actions: { fill: { block: sequencer({ name: \"all\", inputSchema: z.any() })
+    .doUntil((value) => value.n >= 40, fill) } },
+});";
+
+/// Limits the size of the files that a process writes.
+fn limit_files(process: &Going, bytes: &str) -> bool {
+    let words = ["--pid", &process.id().to_string(), &format!("--fsize={bytes}")];
+    Command::new("prlimit").args(words).status().is_ok_and(|status| status.success())
+}
+
+/// A worker on a full disk says so once, waits, and goes on when there is room.
+#[test]
+fn a_worker_waits_while_the_disk_is_full() {
+    let place = Place::with_flow(FILL);
+    let mut worker = place.start("worker");
+    worker.until_it_says("working on");
+    if !limit_files(&worker, "1200000:unlimited") {
+        eprintln!("the size of files cannot be limited here");
+        return;
+    }
+    let first = place.start("run main fill --user ada --request r1 --input {\"n\":0}");
+    place.until("its first step", |place| place.ask("events r1 --kind block_finished").json().get(0).map(drop));
+    first.kill();
+    worker.until_it_says("waiting before the next try");
+    assert!(limit_files(&worker, "unlimited:unlimited"));
+    place.until_status("r1", "completed");
+    worker.signal("TERM");
+    let ended = worker.ended();
+    assert_eq!(ended.code, Some(0), "{ended}");
+    assert_eq!(ended.stderr.matches("waiting before the next try").count(), 1, "{ended}");
 }

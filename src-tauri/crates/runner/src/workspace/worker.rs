@@ -25,6 +25,11 @@ const EXPIRY_POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// How long it skips a request that it could not resume.
 const RETRY_AFTER: Duration = Duration::from_secs(30);
 
+/// How long the worker waits after the storage failed; each further failure doubles the wait.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest wait.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+
 /// How often a request is resumed without progress. A request that always crashes its process would otherwise end
 /// worker after worker.
 const MAX_RESUMES: usize = 10;
@@ -46,6 +51,12 @@ pub enum WorkerEvent {
     },
     /// The database does not answer. The worker tries again.
     DatabaseDown {
+        /// The error.
+        why: Fault,
+    },
+    /// The storage takes no more of a request, because its disk is full or failed. The worker resumes nothing for a
+    /// while, and longer after each such failure. Reported once, until a request ends that could be stored.
+    StorageFailed {
         /// The error.
         why: Fault,
     },
@@ -86,13 +97,14 @@ impl Workspace {
             done: 0,
             skipped: HashMap::new(),
             last_expiry_poll: None,
+            pause: Pause::default(),
             deadlines: Deadlines::default(),
         };
         let mut is_reported = false;
         loop {
             let is_stopped = options.stop.is_cancelled();
             let resumed = if is_stopped { Ok(0) } else { worker.resume_requests(self, options, &mut report) };
-            let is_idle = matches!(resumed, Ok(0));
+            let is_idle = matches!(resumed, Ok(0)) && !worker.pause.is_on();
             match resumed {
                 Ok(_) => is_reported = false,
                 // Without `until_idle` the worker survives a restart of the database server.
@@ -177,7 +189,46 @@ struct Worker {
     /// Requests that could not be resumed, each with its newest event at that time and that time.
     skipped: HashMap<String, (u64, Instant)>,
     last_expiry_poll: Option<Instant>,
+    /// After the storage failed.
+    pause: Pause,
     deadlines: Deadlines,
+}
+
+/// A wait that grows with each failure of the storage. All requests share it, because they share the disk.
+#[derive(Default)]
+struct Pause {
+    length: Duration,
+    until: Option<Instant>,
+}
+
+impl Pause {
+    fn is_on(&self) -> bool {
+        self.until.is_some_and(|until| Instant::now() < until)
+    }
+
+    /// Begins the next wait, unless one goes on: requests that run at the same time fail together. Returns whether the
+    /// storage worked before.
+    fn begin(&mut self) -> bool {
+        if self.is_on() {
+            return false;
+        }
+        let is_first = self.length.is_zero();
+        self.length = (self.length * 2).clamp(FIRST_PAUSE, LONGEST_PAUSE);
+        self.until = Some(Instant::now() + self.length);
+        is_first
+    }
+}
+
+/// Why the storage took no more of a request that ended here.
+fn storage_failure(ended: &Result<Ended, Fault>) -> Option<Fault> {
+    match ended {
+        Ok(ended) => {
+            let error = ended.error.as_ref().filter(|error| error.is_storage())?;
+            (ended.status == RequestStatus::Interrupted).then(|| Fault::Storage { message: error.message.clone() })
+        }
+        Err(why @ Fault::Storage { .. }) => Some(why.clone()),
+        Err(_) => None,
+    }
 }
 
 impl Worker {
@@ -190,7 +241,7 @@ impl Worker {
     ) -> Result<usize, Fault> {
         let room = options.concurrency.max(1) - self.running.min(options.concurrency.max(1));
         let mut count = 0;
-        if room == 0 {
+        if room == 0 || self.pause.is_on() {
             return Ok(0);
         }
         // With `until_idle` every poll must include expired suspensions, because the worker returns if it finds none.
@@ -224,6 +275,11 @@ impl Worker {
                     count += 1;
                     self.running += 1;
                 }
+                // The next request would fail, too.
+                Err(why @ Fault::Storage { .. }) => {
+                    self.pause_after(why, report);
+                    break;
+                }
                 Err(why) => {
                     // If the request has new events, another worker was faster; that is no failure.
                     let now = workspace.store.request(&row.id).map_err(Fault::internal)?;
@@ -237,15 +293,60 @@ impl Worker {
         Ok(count)
     }
 
+    /// Waits before anything is resumed again.
+    fn pause_after(&mut self, why: Fault, report: &mut impl FnMut(WorkerEvent)) {
+        if self.pause.begin() {
+            report(WorkerEvent::StorageFailed { why });
+        }
+    }
+
     /// Waits until a request ends here, at most one poll interval.
     fn wait(&mut self, report: &mut impl FnMut(WorkerEvent)) {
         match self.ends.recv_timeout(POLL_INTERVAL) {
             Ok((request, ended)) => {
                 self.running -= 1;
                 self.done += 1;
+                match storage_failure(&ended) {
+                    Some(why) => self.pause_after(why, report),
+                    None => self.pause = Pause::default(),
+                }
                 report(WorkerEvent::Ended { request, ended });
             }
             Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use engine::error::FlowError;
+
+    use super::*;
+
+    #[test]
+    fn a_pause_grows_with_each_failure_that_follows_another_pause() {
+        let mut pause = Pause::default();
+        assert!(!pause.is_on());
+        assert!(pause.begin());
+        let mut lengths = Vec::new();
+        for _ in 0..9 {
+            lengths.push(pause.length.as_millis());
+            assert!(!pause.begin(), "while it goes on nothing changes");
+            assert_eq!(Some(&pause.length.as_millis()), lengths.last());
+            pause.until = None;
+            assert!(!pause.begin(), "a later failure is not the first");
+        }
+        assert_eq!(lengths, [500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 60_000, 60_000]);
+    }
+
+    #[test]
+    fn only_a_failure_of_the_storage_pauses() {
+        let ended = |status, error: Option<FlowError>| Ok(Ended { status, output: Default::default(), error });
+        let full = FlowError::storage("the disk is full");
+        assert!(storage_failure(&ended(RequestStatus::Interrupted, Some(full))).is_some());
+        let taken = FlowError::taken_over("a worker has it");
+        assert_eq!(storage_failure(&ended(RequestStatus::Interrupted, Some(taken))), None);
+        assert_eq!(storage_failure(&ended(RequestStatus::Completed, None)), None);
+        assert_eq!(storage_failure(&Err(Fault::refused("it has ended"))), None);
     }
 }
