@@ -196,11 +196,15 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     if events {
         workspace.follow(&request_id, |event| say(&json!(event)))?;
     }
-    let ended = running.wait()?;
+    let ended = running.wait().map_err(|fault| cut_off(fault, &request_id))?;
+    let unreadable = |fault: Fault| match ended.status {
+        RequestStatus::Interrupted => cut_off(fault, &request_id),
+        _ => Stop::from(fault),
+    };
     for sent in workspace.finish_dispatched() {
         tell(&print::dispatched(&sent));
     }
-    let row = workspace.request(&request_id)?;
+    let row = workspace.request(&request_id).map_err(unreadable)?;
     // Another process may have finished what was interrupted here.
     let status = if ended.status == RequestStatus::Interrupted { row.status } else { ended.status };
     let mut result = json!({ "requestId": request_id, "sessionId": session_id, "status": status });
@@ -222,7 +226,7 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
         result["error"] = json!(error);
     }
     result["durationMs"] = json!(started.elapsed().as_millis() as u64);
-    for warning in workspace.warnings(&request_id, after)? {
+    for warning in workspace.warnings(&request_id, after).map_err(unreadable)? {
         tell(&format!("warning: {warning}"));
     }
     if let Some(error) = &error {
@@ -244,4 +248,18 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
         _ => exit::FLOW_FAILED,
     };
     Ok(Outcome { json: result, text, code })
+}
+
+/// The error of a request whose database was lost: it names the request, and how to continue it.
+fn cut_off(fault: Fault, request: &str) -> Stop {
+    match fault {
+        Fault::Storage { .. } | Fault::Internal { .. } => {
+            let next = format!(
+                "; request \"{request}\" is interrupted after its last stored step: when the database can be used \
+                 again, run `flowglass resume {request}`"
+            );
+            Stop { fault: fault.followed_by(&next), code: exit::INTERRUPTED }
+        }
+        fault => Stop::from(fault),
+    }
 }

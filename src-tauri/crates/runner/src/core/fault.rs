@@ -79,7 +79,7 @@ impl Fault {
     }
 
     /// The same with more words at the end of its message.
-    pub(crate) fn followed_by(mut self, words: &str) -> Self {
+    pub fn followed_by(mut self, words: &str) -> Self {
         let (Fault::NotFound { message }
         | Fault::Refused { message }
         | Fault::Invalid { message, .. }
