@@ -45,6 +45,7 @@ fn an_address_may_name_a_service_and_leave_the_password_to_a_file() {
     let none = run(&place, "postgres:///?service=nothing");
     assert_eq!(none.code, Some(2), "{none}");
     assert!(none.stderr.contains("no service \"nothing\"") && none.stderr.contains("services.conf"), "{none}");
+    assert!(none.stderr.contains("add a section [nothing]"), "{none}");
     let wrong = run(&place, "postgres:///?service=wrong");
     assert_eq!(wrong.code, Some(2), "{wrong}");
     assert!(wrong.stderr.contains("line 15: \"sslcert\" is not supported"), "{wrong}");

@@ -20,19 +20,32 @@ const IGNORED: [&str; 2] = ["application_name", "fallback_application_name"];
 /// for.
 pub(super) fn service(name: &str) -> Result<HashMap<String, String>, String> {
     let files = service_files();
+    let mut looked = Vec::with_capacity(files.len());
     for file in &files {
         let text = match std::fs::read_to_string(file) {
             Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                looked.push(format!("{} (no such file)", file.display()));
+                continue;
+            }
             Err(error) => return Err(format!("the service file {} cannot be read: {error}", file.display())),
         };
         let found = section(&text, name).map_err(|why| format!("the service file {}, {why}", file.display()))?;
         if let Some(found) = found {
             return Ok(found);
         }
+        looked.push(file.display().to_string());
     }
-    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
-    Err(format!("there is no service \"{name}\" of the database's address in {}", names.join(" or ")))
+    if looked.is_empty() {
+        return Err(format!(
+            "there is no service file for the service \"{name}\" of the database's address: set PGSERVICEFILE to one"
+        ));
+    }
+    Err(format!(
+        "there is no service \"{name}\" of the database's address in {}: add a section [{name}] to one of them, or set \
+         PGSERVICEFILE to another",
+        looked.join(" or in ")
+    ))
 }
 
 /// Where services are looked for, in this order.

@@ -170,7 +170,8 @@ impl Server {
     fn parse(address: &str) -> Result<Server, String> {
         let scheme = address.find("://").unwrap_or_default();
         let address = &format!("{}{}", address[..scheme].to_ascii_lowercase(), &address[scheme..]);
-        let (plain, mut own) = take_own(address);
+        check_escapes(address)?;
+        let (plain, mut own) = take_own(address)?;
         let schema = own.get("schema").cloned().unwrap_or_else(|| SCHEMA.to_owned());
         let is_name = |name: &str| {
             !name.is_empty()
@@ -226,9 +227,6 @@ impl Server {
             }
         }
         use tokio_postgres::config::Host;
-        if config.get_hosts().iter().any(|host| matches!(host, Host::Tcp(name) if name.contains('@'))) {
-            return Err("the database's address has more than one @: write one of a password as %40".to_owned());
-        }
         let label = label(&config, named_user.as_deref(), &own);
         config.application_name("flowglass").tcp_user_timeout(LINK_TIMEOUT).keepalives_idle(LINK_TIMEOUT);
         let answers_within = config.get_connect_timeout().copied().unwrap_or(ANSWER_TIMEOUT);
@@ -252,25 +250,62 @@ impl Server {
     }
 }
 
+/// Settings of an address whose value may have an @.
+const WITH_AT: [&str; 9] =
+    ["user", "password", "dbname", "host", "options", "application_name", "service", "sslrootcert", "passfile"];
+
 /// What an address says for this module, and not for the client of the server.
 const OWN: [&str; 4] = ["service", "schema", "sslmode", "sslrootcert"];
 
+/// Refuses an address whose password has a character that ends it. No part of the address is shown: the error cannot
+/// tell which parts are of the password.
+fn check_escapes(address: &str) -> Result<(), String> {
+    let (_, rest) = address.split_once("://").unwrap_or_default();
+    let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
+    let (authority, after) = rest.split_at(end);
+    let (path, query) = after.split_once('?').unwrap_or((after, ""));
+    let is_setting = |pair: &str| match pair.split_once('=') {
+        Some((name, value)) => !name.contains('@') && (!value.contains('@') || WITH_AT.contains(&name)),
+        None => !pair.contains('@'),
+    };
+    let is_cut = match authority.rsplit_once('@') {
+        Some((user, _)) => user.contains('@') || path.contains('@'),
+        // Then `ann:p` is a host with its port.
+        None => authority.contains(':') && (path.contains('@') || !has_ports(authority) && query.contains('@')),
+    };
+    if is_cut || path.contains('#') || !query.split('&').all(is_setting) {
+        return Err("a user, a password or a database in the database's address has an unescaped character: \
+                    percent-encode it (# as %23, / as %2F, ? as %3F, @ as %40), or put the password into PGPASSWORD \
+                    or ~/.pgpass"
+            .to_owned());
+    }
+    Ok(())
+}
+
+/// Whether each host of a list has a number after its `:`, if it has one.
+fn has_ports(hosts: &str) -> bool {
+    let is_number = |port: &str| port.bytes().all(|byte| byte.is_ascii_digit());
+    hosts.split(',').all(|host| host.ends_with(']') || host.rsplit_once(':').is_none_or(|(_, port)| is_number(port)))
+}
+
 /// Takes the settings of [`OWN`] out of an address.
-fn take_own(address: &str) -> (String, HashMap<String, String>) {
-    let Some((base, query)) = address.split_once('?') else { return (address.to_owned(), HashMap::new()) };
+fn take_own(address: &str) -> Result<(String, HashMap<String, String>), String> {
+    let Some((base, query)) = address.split_once('?') else { return Ok((address.to_owned(), HashMap::new())) };
     let mut own = HashMap::new();
     let mut others = Vec::new();
     for pair in query.split('&') {
         match pair.split_once('=').filter(|(name, _)| OWN.contains(name)) {
             Some((name, value)) => {
                 let value = percent_decode_str(value).decode_utf8_lossy().into_owned();
-                own.insert(name.to_owned(), value);
+                if own.insert(name.to_owned(), value).is_some() {
+                    return Err(format!("the database's address has more than one {name}=: leave one of them"));
+                }
             }
             None => others.push(pair),
         }
     }
     let plain = if others.is_empty() { base.to_owned() } else { format!("{base}?{}", others.join("&")) };
-    (plain, own)
+    Ok((plain, own))
 }
 
 /// The address as it may be shown, and as another process may be given it.
@@ -342,6 +377,17 @@ mod tests {
         for file in ["postgres.db", "postgres/runs.db", "pg/x.db", "./a:b@c", "a@b.db", "C:\\a@b.db", "runs 2:1.db"] {
             assert!(DataPlace::parse(Path::new(file)).unwrap().file().is_some(), "{file}");
         }
+        for unescaped in
+            ["se#cret", "se?cret", "se/cret", "se@cret", "1?cret", "1/cret", "cre?a=t", "cre&t?x", "#", "cret?"]
+        {
+            let why = DataPlace::parse(Path::new(&format!("postgres://ann:{unescaped}@h/d?schema=s"))).unwrap_err();
+            assert!(why.contains("percent-encode") && !why.contains("cret"), "{unescaped}: {why}");
+        }
+        for right in ["postgres://a:s%23e%3F%2F%40@h/d", "postgres://h:1,[::1]:2/d?user=a@b", "postgres:///d?user=a"] {
+            assert!(DataPlace::parse(Path::new(right)).is_ok(), "{right}");
+        }
+        let why = DataPlace::parse(Path::new("postgres://h/d?schema=a&schema=b")).unwrap_err();
+        assert!(why.contains("more than one schema="), "{why}");
         assert!(DataPlace::parse(Path::new("postgres://h/d?schema=information_schema")).is_err());
         for wrong in
             ["postgres://a:secret@h/d?schema=a\"b", "postgres://a:secret@h/d?schema=", "postgres://a:secret@h:x/d"]
