@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use runner::{Consent, DataPlace, Fault, OpenOptions};
+use runner::{Consent, DataPlace, Fault, LockedBy, OpenOptions};
 
 use super::args::Global;
 use crate::terminal::tell;
@@ -26,7 +26,12 @@ pub(super) fn options(global: &Global) -> Result<OpenOptions, Fault> {
         }),
         on_read_only: Some(|what| tell(&format!("flowglass: {what}"))),
         bundler: crate::programs::command_line().ok(),
-        on_busy: Some(|| tell("flowglass: another process keeps the database locked; waiting until it lets go")),
+        on_busy: Some(|locked_by| {
+            tell(match locked_by {
+                LockedBy::Flowglass => "flowglass: other Flowglass processes write to the database; waiting for a turn",
+                LockedBy::Unknown => "flowglass: another process keeps the database locked; waiting until it lets go",
+            });
+        }),
     })
 }
 

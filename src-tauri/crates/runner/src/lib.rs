@@ -33,7 +33,7 @@ pub use run::batch::Cancel;
 pub use run::synthetic::{Shape, Synthesized, Synthetic};
 pub use run::{Ended, Running};
 pub use store::{
-    DataPlace, EventQuery, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, Samples, SearchQuery,
+    DataPlace, EventQuery, LockedBy, RequestOrder, RequestQuery, RunCondition, RunOrder, RunTerm, Samples, SearchQuery,
     SessionOrder, SessionQuery, Subject,
 };
 pub use views::*;

@@ -70,7 +70,7 @@ use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use engine::event::RequestStatus;
 use serde_json::Value;
-use store::{DataPlace, Liveness, OnBusy, Options, Owners, Store};
+use store::{DataPlace, Liveness, LockedBy, OnBusy, Options, Owners, Store};
 use tokio::sync::watch;
 
 use crate::catalogue::trust::Consent;
@@ -125,7 +125,7 @@ pub struct OpenOptions {
     /// ends a child; in this process when absent.
     pub bundler: Option<PathBuf>,
     /// Called when another process keeps the database locked for long; the wait goes on.
-    pub on_busy: Option<fn()>,
+    pub on_busy: Option<fn(LockedBy)>,
     /// Hears of an event that cannot be read any more and is left out of what is shown: the request, the event's
     /// number, and what is wrong.
     pub on_damaged: Option<fn(&str, u64, &str)>,
@@ -419,10 +419,10 @@ fn default_data(dir: &std::path::Path) -> PathBuf {
 }
 
 /// Who hears that another process keeps the database locked.
-fn on_busy(tell: Option<fn()>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
-    OnBusy::new(move || {
-        tracing::warn!("another process keeps the database locked");
-        tell.into_iter().for_each(|tell| tell());
+fn on_busy(tell: Option<fn(LockedBy)>, notices: Option<(Notices, Arc<str>)>) -> OnBusy {
+    OnBusy::new(move |locked_by| {
+        tracing::warn!(?locked_by, "another process keeps the database locked");
+        tell.into_iter().for_each(|tell| tell(locked_by));
         if let Some((notices, workspace)) = &notices {
             notices.tell(&Notice::Busy { workspace: workspace.clone() });
         }

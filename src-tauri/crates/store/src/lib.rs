@@ -74,7 +74,7 @@ pub use read::used_models::ModelUsed;
 pub use read::writes::{LastWrite, Write};
 pub use row::annotation::{Annotated, Annotation, AnnotationKind, Subject};
 pub use row::error::{Error, OpenError};
-pub use row::waiting::OnBusy;
+pub use row::waiting::{LockedBy, OnBusy};
 pub use sql::place::{DataPlace, Server};
 pub use transfer::bundle::{BundleRecord, ImportError, Unfit};
 pub use transfer::compact::Compacted;

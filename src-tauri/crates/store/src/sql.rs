@@ -192,6 +192,11 @@ impl Connection {
         }
     }
 
+    /// Whether the lock that could not be had is held by processes of Flowglass only. Of a file this is not known.
+    pub(crate) fn is_locked_by_flowglass(&self) -> bool {
+        matches!(self, Connection::Postgres(session) if session.is_locked_by_flowglass())
+    }
+
     /// Whether the session with a server was cut off.
     pub(crate) fn is_cut_off(&self) -> bool {
         matches!(self, Connection::Postgres(session) if session.is_closed())

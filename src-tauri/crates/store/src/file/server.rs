@@ -210,11 +210,14 @@ pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, Op
     Ok(Connection::Postgres(Box::new(session)))
 }
 
-/// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends.
+/// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends; a session
+/// that is idle does not. Older servers lack some of these settings.
 fn settings(server: &Server, access: Access) -> Settings {
     let mut settings = format!(
         "SET search_path = \"{}\", pg_catalog; SET client_min_messages = warning; SET statement_timeout = 0; \
-         SET idle_in_transaction_session_timeout = '20s'; SET standard_conforming_strings = on;",
+         SET idle_in_transaction_session_timeout = '20s'; SET standard_conforming_strings = on; \
+         SELECT set_config(name, '0', false) FROM pg_catalog.pg_settings \
+         WHERE name IN ('idle_session_timeout', 'transaction_timeout');",
         server.schema
     );
     // The server may not know the zone.

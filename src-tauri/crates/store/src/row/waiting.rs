@@ -19,20 +19,29 @@ const BUSY_NOTICE_AFTER: Duration = Duration::from_secs(2);
 /// The pause between two tries, for statements that SQLite's busy timeout does not apply to.
 const BUSY_RETRY_PAUSE: Duration = Duration::from_millis(5);
 
+/// Who keeps the database locked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LockedBy {
+    /// Other processes of Flowglass, which write in turn.
+    Flowglass,
+    /// Another program, or an unknown one.
+    Unknown,
+}
+
 /// A function that is called when the database has been busy for two seconds.
 #[derive(Clone)]
-pub struct OnBusy(Arc<dyn Fn() + Send + Sync>);
+pub struct OnBusy(Arc<dyn Fn(LockedBy) + Send + Sync>);
 
 impl OnBusy {
     /// Calls `tell` once in each long wait, on the waiting thread.
-    pub fn new(tell: impl Fn() + Send + Sync + 'static) -> OnBusy {
+    pub fn new(tell: impl Fn(LockedBy) + Send + Sync + 'static) -> OnBusy {
         OnBusy(Arc::new(tell))
     }
 }
 
 impl Default for OnBusy {
     fn default() -> Self {
-        OnBusy::new(|| {})
+        OnBusy::new(|_| {})
     }
 }
 
@@ -62,7 +71,15 @@ impl Waiting {
     }
 
     /// Calls `attempt` until its error is not that another process holds the lock.
-    pub(crate) fn until_free<T>(&self, mut attempt: impl FnMut() -> crate::sql::Result<T>) -> crate::sql::Result<T> {
+    pub(crate) fn until_free<T>(&self, attempt: impl FnMut() -> crate::sql::Result<T>) -> crate::sql::Result<T> {
+        self.until_free_of(attempt, || LockedBy::Unknown)
+    }
+
+    fn until_free_of<T>(
+        &self,
+        mut attempt: impl FnMut() -> crate::sql::Result<T>,
+        locked_by: impl Fn() -> LockedBy,
+    ) -> crate::sql::Result<T> {
         let began = Instant::now();
         let mut is_told = false;
         loop {
@@ -70,7 +87,7 @@ impl Waiting {
                 Err(error) if error.is_busy() && !self.is_closed.load(Ordering::SeqCst) => {
                     if !is_told && began.elapsed() >= BUSY_NOTICE_AFTER {
                         is_told = true;
-                        self.tell();
+                        self.tell(locked_by);
                     }
                     std::thread::sleep(BUSY_RETRY_PAUSE);
                 }
@@ -81,15 +98,19 @@ impl Waiting {
 
     /// Begins a write transaction, waiting without limit.
     pub(crate) fn begin(&self, connection: &Connection) -> Result<(), Error> {
-        Ok(self.until_free(|| connection.begin())?)
+        let locked_by = || match connection.is_locked_by_flowglass() {
+            true => LockedBy::Flowglass,
+            false => LockedBy::Unknown,
+        };
+        Ok(self.until_free_of(|| connection.begin(), locked_by)?)
     }
 
-    fn tell(&self) {
+    fn tell(&self, locked_by: impl Fn() -> LockedBy) {
         let mut last_notice = lock(&self.last_notice);
         if last_notice.is_none_or(|last_notice| last_notice.elapsed() >= BUSY_NOTICE_AFTER) {
             *last_notice = Some(Instant::now());
             drop(last_notice);
-            (self.on_busy.0)();
+            (self.on_busy.0)(locked_by());
         }
     }
 }

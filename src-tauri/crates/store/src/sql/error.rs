@@ -22,8 +22,16 @@ pub enum Error {
     #[error("the transaction failed, and nothing of it was stored")]
     Failed,
     /// A newer program has changed the tables in the meantime.
-    #[error("a newer Flowglass has changed the format of the database: update this one, and start it again")]
-    OtherFormat,
+    #[error(
+        "a newer Flowglass has changed the database from format {own} to format {found}: update this one, which knows \
+         formats up to {own}, and start it again"
+    )]
+    OtherFormat {
+        /// The format that this program writes.
+        own: i64,
+        /// The format of the tables now.
+        found: i64,
+    },
     /// The server accepts connections but does not answer.
     #[error("the server accepts the connection, but has not answered within {} s", .0.as_secs())]
     NoAnswer(Duration),
@@ -58,6 +66,10 @@ impl std::fmt::Display for TooFew {
 
 /// The hint for a wrong or missing password.
 const PASSWORD: &str = "check the user in --data, and put the password into PGPASSWORD or ~/.pgpass";
+
+/// The states of a session that the server ended: `idle_in_transaction_session_timeout`, `transaction_timeout` and
+/// `idle_session_timeout`.
+const ENDED_BY_TIMEOUT: [&str; 3] = ["25P03", "25P04", "57P05"];
 
 /// A result of this module.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
@@ -105,6 +117,7 @@ impl Error {
                     || error.code().is_some_and(|state| {
                         [SqlState::ADMIN_SHUTDOWN, SqlState::CRASH_SHUTDOWN, SqlState::CANNOT_CONNECT_NOW]
                             .contains(state)
+                            || ENDED_BY_TIMEOUT.contains(&state.code())
                     })
             }
             _ => false,

@@ -171,7 +171,7 @@ impl Session {
             let sql = "UPDATE revision SET n = n + 1, mark = ?2 WHERE format = ?1
                  RETURNING n, pg_current_xact_id()::text, pg_postmaster_start_time()::text";
             let rows = self.query(sql, &[&self.format.get(), &mark])?;
-            let row = rows.first().ok_or(Error::OtherFormat)?;
+            let Some(row) = rows.first() else { return Err(self.other_format()?) };
             Ok(Writing { revision: row.try_get(0)?, id: row.try_get(1)?, server_start: row.try_get(2)?, mark })
         });
         match began {
@@ -185,6 +185,23 @@ impl Session {
                 Err(error)
             }
         }
+    }
+
+    /// The error of tables that have another format by now.
+    fn other_format(&self) -> Result<Error> {
+        let rows = self.query("SELECT format FROM revision", &[])?;
+        let row = rows.first().ok_or(rusqlite::Error::QueryReturnedNoRows)?;
+        Ok(Error::OtherFormat { own: self.format.get(), found: row.try_get(0)? })
+    }
+
+    /// Whether the lock that a transaction of this session waited for is held by sessions of Flowglass only.
+    pub(super) fn is_locked_by_flowglass(&self) -> bool {
+        let sql = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
+             WHERE l.relation = to_regclass('revision')::oid AND l.granted AND l.mode <> 'AccessShareLock'
+             AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
+             AND a.application_name <> 'flowglass'";
+        let others = self.query(sql, &[]).ok().and_then(|rows| rows.first()?.try_get::<_, i64>(0).ok());
+        others == Some(0)
     }
 
     /// Begins a transaction that reads one committed state.

@@ -87,7 +87,7 @@ fn a_busy_database_is_waited_for_and_told_once() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("log.db");
     let (sender, notified) = std::sync::mpsc::channel();
-    let on_busy = OnBusy::new(move || {
+    let on_busy = OnBusy::new(move |_| {
         let _ = sender.send(());
     });
     let store = Store::open(&path, Options { create: true, on_busy, ..Options::default() }).unwrap();
