@@ -331,7 +331,8 @@ mod tests {
         let mut lengths = Vec::new();
         for _ in 0..9 {
             lengths.push(pause.length.as_millis());
-            assert!(!pause.begin(), "while it goes on nothing changes");
+            pause.until = Some(Instant::now() + Duration::from_secs(3_600));
+            assert!(pause.is_on() && !pause.begin(), "while it goes on nothing changes");
             assert_eq!(Some(&pause.length.as_millis()), lengths.last());
             pause.until = None;
             assert!(!pause.begin(), "a later failure is not the first");

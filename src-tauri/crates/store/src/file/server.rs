@@ -210,8 +210,8 @@ pub(crate) fn reader(server: &Arc<Server>) -> std::result::Result<Connection, Op
     Ok(Connection::Postgres(Box::new(session)))
 }
 
-/// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends; a session
-/// that is idle does not. Older servers lack some of these settings.
+/// What is set at the beginning of each session. A transaction that is left open by a process that hangs ends; an idle
+/// session does not. Older servers lack some of these settings.
 fn settings(server: &Server, access: Access) -> Settings {
     let mut settings = format!(
         "SET search_path = \"{}\", pg_catalog; SET client_min_messages = warning; SET statement_timeout = 0; \

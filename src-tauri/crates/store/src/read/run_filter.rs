@@ -230,10 +230,13 @@ impl RunFilter {
                 let text = Needle::new(text).as_str().to_owned();
                 let has_sigma = text.contains('σ');
                 let text = bind(text.into());
-                let has_text = |value: &str| match has_sigma {
-                    false => format!("has_text({text}, {value})"),
-                    // A server makes a final sigma of some capital ones.
-                    true => format!("has_text({text}, replace(replace({value}, 'Σ', 'σ'), 'ς', 'σ'))"),
+                let has_text = |value: &str| {
+                    if has_sigma {
+                        // A server makes a final sigma of some capital ones.
+                        format!("has_text({text}, replace(replace({value}, 'Σ', 'σ'), 'ς', 'σ'))")
+                    } else {
+                        format!("has_text({text}, {value})")
+                    }
                 };
                 let mut clauses: Vec<String> = TEXTS.iter().map(|column| has_text(column)).collect();
                 let tag = has_text("t.name");

@@ -43,7 +43,8 @@ pub(crate) fn trigrams_of_needle(needle: &Needle) -> Vec<u16> {
 }
 
 /// The hashes of the trigrams of a text, in order and with repetitions.
-pub(crate) fn trigrams(text: &str) -> Vec<u16> {
+#[cfg(test)]
+fn trigrams(text: &str) -> Vec<u16> {
     let mut found = Vec::with_capacity(text.len());
     each_trigram(text, |trigram| found.push(trigram));
     found

@@ -87,7 +87,7 @@ impl Waiting {
                 Err(error) if error.is_busy() && !self.is_closed.load(Ordering::SeqCst) => {
                     if !is_told && began.elapsed() >= BUSY_NOTICE_AFTER {
                         is_told = true;
-                        self.tell(locked_by);
+                        self.tell(&locked_by);
                     }
                     std::thread::sleep(BUSY_RETRY_PAUSE);
                 }
@@ -98,10 +98,7 @@ impl Waiting {
 
     /// Begins a write transaction, waiting without limit.
     pub(crate) fn begin(&self, connection: &Connection) -> Result<(), Error> {
-        let locked_by = || match connection.is_locked_by_flowglass() {
-            true => LockedBy::Flowglass,
-            false => LockedBy::Unknown,
-        };
+        let locked_by = || if connection.is_locked_by_flowglass() { LockedBy::Flowglass } else { LockedBy::Unknown };
         Ok(self.until_free_of(|| connection.begin(), locked_by)?)
     }
 

@@ -226,7 +226,6 @@ impl Server {
                 Password::None => {}
             }
         }
-        use tokio_postgres::config::Host;
         let label = label(&config, named_user.as_deref(), &own);
         config.application_name("flowglass").tcp_user_timeout(LINK_TIMEOUT).keepalives_idle(LINK_TIMEOUT);
         let answers_within = config.get_connect_timeout().copied().unwrap_or(ANSWER_TIMEOUT);

@@ -197,7 +197,8 @@ impl Session {
     /// Whether the lock that a transaction of this session waited for is held by sessions of Flowglass only.
     pub(super) fn is_locked_by_flowglass(&self) -> bool {
         let sql = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a ON a.pid = l.pid
-             WHERE l.relation = to_regclass('revision')::oid AND l.granted AND l.mode <> 'AccessShareLock'
+             WHERE l.relation = to_regclass('revision')::oid AND l.granted
+             AND l.mode NOT IN ('AccessShareLock', 'ShareUpdateExclusiveLock')
              AND l.database = (SELECT oid FROM pg_database WHERE datname = current_database())
              AND a.application_name <> 'flowglass'";
         let others = self.query(sql, &[]).ok().and_then(|rows| rows.first()?.try_get::<_, i64>(0).ok());
