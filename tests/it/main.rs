@@ -169,7 +169,6 @@ mod team_lost;
 mod team_network;
 mod team_rights;
 mod team_room;
-mod team_statements;
 mod team_storm;
 mod team_tls;
 mod team_words;

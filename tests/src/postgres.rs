@@ -152,12 +152,6 @@ impl Postgres {
         answer.status.success().then(|| String::from_utf8_lossy(&answer.stdout).trim().to_owned())
     }
 
-    /// What it logged, if its settings say `logging_collector=on`, `log_directory=statements` and `log_filename=all`.
-    pub fn statements(&self) -> String {
-        let log = std::fs::read(self.data().join("statements/all")).expect("it keeps a log");
-        String::from_utf8_lossy(&log).into_owned()
-    }
-
     fn data(&self) -> PathBuf {
         self.folder.path().join("data")
     }
