@@ -339,10 +339,8 @@ mod tests {
         assert_eq!(budget("20000tokens"), Ok(Budget::Tokens(20_000)));
         assert_eq!(budget("0.5USD"), Ok(Budget::Usd(0.5)));
         // As the window reads its budget field.
-        assert_eq!(budget(" 5 "), Ok(Budget::Calls(5)));
-        assert_eq!(budget("+7"), Ok(Budget::Calls(7)));
-        assert_eq!(budget("20_000 tokens"), Ok(Budget::Tokens(20_000)));
-        assert_eq!(budget(".5usd"), Ok(Budget::Usd(0.5)));
+        assert_eq!((budget(" 5 "), budget("+7")), (Ok(Budget::Calls(5)), Ok(Budget::Calls(7))));
+        assert_eq!((budget("20_000 tokens"), budget(".5usd")), (Ok(Budget::Tokens(20_000)), Ok(Budget::Usd(0.5))));
         for text in ["", "much", "ten", "5eur", "calls", "0x10", "١٢", "1,000"] {
             assert!(budget(text).unwrap_err().contains("both 1 to 4294967295"), "{text}");
         }

@@ -239,7 +239,10 @@ mod tests {
 
     #[test]
     fn a_thread_has_the_id_that_it_has_now() {
-        let thread = |instance: &str, metadata: &str| json!({ "instance": { "id": instance }, "metadata": { "id": metadata, "n": 1 } });
+        let thread = |instance: &str, metadata: &str| {
+            let metadata = json!({ "id": metadata, "n": 1 });
+            json!({ "instance": { "id": instance }, "metadata": metadata })
+        };
         assert_eq!(thread_of(thread("then", "then")), thread("now", "now"));
         assert_eq!(thread_of(json!({ "instance": { "id": "then" } })), json!({ "instance": { "id": "now" } }));
         // Older forks could give a thread other ids.

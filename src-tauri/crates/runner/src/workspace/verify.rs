@@ -195,7 +195,7 @@ impl Workspace {
     fn judge_job(
         &self,
         job: &Job,
-        databases: &TemporaryDatabases,
+        databases: &TemporaryDatabases<Workspace>,
         flows: &FlowsOfBatch<impl FindFlow>,
         cancel: &Cancel,
     ) -> Option<Judged> {

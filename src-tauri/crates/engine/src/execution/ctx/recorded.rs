@@ -24,8 +24,8 @@ impl Context {
         self.run.effect_log.is_some()
     }
 
-    /// Returns whether a call of a model's tool runs a block at a path at which earlier versions ran none. Only a replay
-    /// of a log that has none there does not.
+    /// Returns whether a call of a model's tool runs a block at a path at which earlier versions ran none. Only a
+    /// replay of a log that has none there does not.
     pub fn has_block_of_call(&self, path: &str) -> bool {
         self.run.effect_log.as_ref().is_none_or(|log| log.has_called(path))
     }

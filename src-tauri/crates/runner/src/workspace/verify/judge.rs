@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::super::Workspace;
+use super::super::{OpenOptions, Workspace};
 use super::differing::{FirstPlace, field, first_place};
 use super::flows_of_batch::FindFlow;
 use super::run_file::{RunFile, Source};
 use super::selection::is_running;
 use super::temporary_databases::TemporaryDatabases;
 use crate::catalogue::LoadedFlow;
+use crate::catalogue::trust::Consent;
+use crate::core::config::Durability;
 use crate::core::fault::Fault;
 use crate::run::batch::Cancel;
 use crate::run::replay::comparison::{Difference, Expectation, Unacceptable};
@@ -125,7 +127,7 @@ impl Workspace {
     pub(super) fn judge_file(
         &self,
         file: &Path,
-        databases: &TemporaryDatabases,
+        databases: &TemporaryDatabases<Workspace>,
         find: impl FindFlow,
         cancel: &Cancel,
     ) -> Option<Judged> {
@@ -147,10 +149,21 @@ impl Workspace {
         Some(judged)
     }
 
+    /// Opens this folder with a temporary database of its own.
+    fn open_apart(&self, database: &Path) -> Result<Arc<Workspace>, Fault> {
+        Workspace::open(OpenOptions {
+            dir: self.dir.clone(),
+            data: Some(database.to_owned().into()),
+            durability: Some(Durability::Scratch),
+            consent: Consent::Given,
+            ..OpenOptions::default()
+        })
+    }
+
     fn compared_file(
         &self,
         read: RunFile,
-        databases: &TemporaryDatabases,
+        databases: &TemporaryDatabases<Workspace>,
         find: impl FindFlow,
         cancel: &Cancel,
     ) -> Result<Option<Judged>, Fault> {
@@ -160,15 +173,18 @@ impl Workspace {
             Err(_) if cancel.is_cancelled() => return Ok(None),
             found => found?,
         };
-        let judged = databases.with(self, |apart| {
-            // Moves the events from memory to the database.
-            apart.take_in(pieces, &lines, &source)?;
-            drop(lines);
-            if cancel.is_cancelled() {
-                return Ok(None);
-            }
-            apart.compared(&label.request, &flow, expectation, cancel)
-        })?;
+        let judged = databases.with(
+            |path| self.open_apart(path),
+            |apart| {
+                // Moves the events from memory to the database.
+                apart.take_in(pieces, &lines, &source)?;
+                drop(lines);
+                if cancel.is_cancelled() {
+                    return Ok(None);
+                }
+                apart.compared(&label.request, &flow, expectation, cancel)
+            },
+        )?;
         Ok(judged.map(|judged| Judged { source: Some(source), ..judged }))
     }
 }

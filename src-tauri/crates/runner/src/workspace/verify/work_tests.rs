@@ -50,7 +50,7 @@ fn place() -> (tempfile::TempDir, Arc<Workspace>) {
     (dir, workspace)
 }
 
-fn judged(workspace: &Workspace, databases: &TemporaryDatabases, file: &Path) -> VerifiedRun {
+fn judged(workspace: &Workspace, databases: &TemporaryDatabases<Workspace>, file: &Path) -> VerifiedRun {
     let find = |kind: &str| workspace.with_catalogue(|catalogue| catalogue.find(kind));
     workspace.judge_file(file, databases, find, &Cancel::default()).unwrap().run
 }

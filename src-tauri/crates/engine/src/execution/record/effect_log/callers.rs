@@ -1,5 +1,5 @@
-//! Which blocks of a recorded request may have waited for several results at once, which waited for an answer, and which
-//! a model called.
+//! Which blocks of a recorded request may have waited for several results at once, which waited for an answer, and
+//! which a model called.
 
 use std::collections::HashSet;
 use std::sync::Arc;
