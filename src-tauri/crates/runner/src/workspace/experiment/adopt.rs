@@ -66,7 +66,10 @@ impl Workspace {
             let edited = code
                 .with_option(&generator, path, value)
                 .map_err(|reason| no_definition(&generator, path.first().unwrap_or(&"prompt"), reason))?;
-            let Some(source) = code.sources.iter_mut().find(|source| source.file == edited.file) else { continue };
+            let Some(source) = code.sources.iter_mut().find(|source| source.file == edited.file) else {
+                leave_out(name, &format!("it is in {}, which is not one of the flow's own files", edited.file));
+                continue;
+            };
             if file.is_empty() {
                 (file, before) = (edited.file.clone(), source.text.clone());
             }

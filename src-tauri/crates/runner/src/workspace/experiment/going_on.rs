@@ -71,7 +71,8 @@ impl Workspace {
         self.run_continuation(&self.continuation(id, changed)?, cancel, progress)
     }
 
-    /// As [`go_on_trying`](Self::go_on_trying), with an experiment that was checked.
+    /// As [`go_on_trying`](Self::go_on_trying), with an experiment that was checked. Refused if another process has
+    /// changed it since.
     pub fn run_continuation(
         &self,
         Continuation { going_on, experiment, .. }: &Continuation,
@@ -80,6 +81,12 @@ impl Workspace {
     ) -> Result<ExperimentView, Fault> {
         self.check_may_experiment()?;
         let GoingOn { stored, body, query, is_scored_anew } = going_on;
+        if self.stored_experiment(&experiment.id)?.body != stored.body {
+            let id = &experiment.id;
+            return Err(Fault::refused(format!(
+                "experiment \"{id}\" was changed meanwhile, perhaps by another process that goes on with it: try again"
+            )));
+        }
         let (query, body) = (query.clone(), body.clone());
         let body = StoredBody { query, errors: Vec::new(), stopped: None, ..body }.to_json()?;
         self.store.put_experiment(&Stored { body, ..stored.clone() }).map_err(Fault::of_write)?;
