@@ -38,6 +38,8 @@ fn a_process_that_lost_its_server_names_its_request() {
     let said = format!("{}{}", ended.stdout, ended.stderr);
     assert!(said.contains("r1") && said.contains("flowglass resume r1"), "{ended}");
     server.resume();
+    // The lease of the process that ended is valid for some seconds more.
+    place.until_status("r1", "interrupted");
     let resumed = place.get("resume r1");
     assert_eq!(resumed["output"], 4, "{resumed}");
 }
