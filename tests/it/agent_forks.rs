@@ -102,6 +102,7 @@ fn an_edit_of_a_field_without_effect_is_refused() {
     refused(&place, &format!("{at} --set currentSide=\"z\""), &["currentSide must be \"a\" or \"b\""]);
     refused(&place, &format!("{at} --set stopped=1"), &["stopped must be true or false"]);
     refused(&place, &format!("{at} --set context=1"), &["context must be an object"]);
+    refused(&place, &format!("{at} --set thread=5"), &["thread must be an object"]);
     let history = place.ask("history r --path nothing.n");
     assert!(history.stderr.contains("in an agent's request also currentSide, turnCount"), "{history}");
     let fork = forked(&place, &format!("{at} --set context.n=9"));

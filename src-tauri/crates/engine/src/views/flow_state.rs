@@ -109,8 +109,9 @@ pub fn refuses_edit(field: &str, old: &Value, value: &Value) -> Option<String> {
         ),
         "env" => lost("env is read from flowglass.json and the environment, not from the state"),
         "agentConfig" | "agent" => lost("the agent is what its file defines, not what the state says of it"),
+        "thread" if !value.is_object() => Some("thread must be an object".to_owned()),
         "thread" if thread_ids(old) != thread_ids(value) => {
-            lost("the ids of a thread are that of its session, and a fork has a session of its own")
+            lost("the ids of a thread are those of its session, and a fork has a session of its own")
         }
         _ if EDITABLE.contains(&field) => misfit(field, value).map(|what| format!("{field} must be {what}")),
         _ if EDITABLE_INSIDE.contains(&field) => None,
@@ -261,8 +262,11 @@ mod tests {
             let mut given = old.clone();
             given[part]["id"] = "mine".into();
             let why = refuses_edit("thread", &old, &given).unwrap_or_default();
-            assert!(why.contains("a fork has a session of its own"), "{part}: {why}");
+            assert!(why.starts_with("the ids of a thread are those of its session"), "{part}: {why}");
         }
-        assert!(refuses_edit("thread", &old, &json!(5)).is_some());
+        for given in [json!(5), json!(null), json!([])] {
+            let why = refuses_edit("thread", &old, &given);
+            assert_eq!(why.as_deref(), Some("thread must be an object"), "{given}");
+        }
     }
 }
