@@ -24,6 +24,8 @@ const go = handler({ name: "go", inputSchema: z.any(), outputSchema: z.any(), ex
   const abort = new AbortController();
   const number = new Number(3);
   const letters = new String("ab");
+  class Tagged extends Headers { tag = "x"; }
+  const tagged = new Tagged({ accept: "text/plain" });
   const bytes = new (class Bytes extends Uint8Array {})([1, 2]);
   return "end";
 } });
@@ -112,6 +114,7 @@ fn objects_of_the_web_show_what_is_in_them() {
             ("address", "instance", "Address \"https://example.com/\""),
             ("query", "instance", "URLSearchParams(3) {\"a\" → \"1\", \"b\" → \"2\", \"a\" → \"3\"}"),
             ("headers", "instance", "Headers(2) {\"x-one\" → \"1\", \"accept\" → \"text/plain\"}"),
+            ("tagged", "instance", "Tagged(1) {\"accept\" → \"text/plain\", tag: \"x\"}"),
             ("abort", "instance", "AbortController {signal: AbortSignal {aborted: false, reason: undefined}}"),
             ("number", "instance", "Number 3"),
             ("letters", "instance", "String \"ab\""),

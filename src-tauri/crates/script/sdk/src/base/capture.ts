@@ -436,7 +436,8 @@ function entriesOf(kind: string, value: object, most: number): Entry[] {
     found[0] = { key: 0, name: `<${stateOf(value)}>`, value: native.promiseResult(value) };
   }
   const { pairs, map, fields } = (kind === 'instance' ? shownAs(value) : undefined) ?? PLAIN;
-  if (map) return entriesOf('map', map, most);
+  const held = map ? entriesOf('map', map, most) : [];
+  for (let at = 0; at < held.length; at++) found[at] = held[at] as Entry;
   const pairCount = min(pairs?.length ?? 0, most);
   for (let at = 0; at < pairCount; at++) found[at] = { key: at, value: pairs?.[at], isPair: true };
   const fieldCount = min(fields?.length ?? 0, most);
