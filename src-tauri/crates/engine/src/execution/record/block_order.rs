@@ -26,14 +26,16 @@ pub(crate) struct BlockOrder {
     is_interleaved: bool,
     /// The paths of the blocks that waited for an answer.
     waited: HashSet<Arc<str>>,
+    /// The Calls of a tick that completed, with their attempts.
+    completed_calls: HashSet<(Arc<str>, u32)>,
 }
 
 impl BlockOrder {
     /// Reads a log. Starts up to the event `own` are not this request's. One pass.
     pub(crate) fn of(events: &[Event], counting: &ReplayOrder, own: Seq) -> BlockOrder {
         let is_interleaved = is_interleaved(events);
-        let (starts, ends, waited) = (HashMap::new(), HashMap::new(), HashSet::new());
-        let mut order = BlockOrder { starts, ends, is_interleaved, waited };
+        let (starts, ends, waited, completed_calls) = Default::default();
+        let mut order = BlockOrder { starts, ends, is_interleaved, waited, completed_calls };
         for event in events {
             if let (EventKind::BlockFinished { outcome: Outcome::Suspended, .. }, Some(path)) =
                 (&event.kind, &event.path)
@@ -43,6 +45,12 @@ impl BlockOrder {
                 let failed = path.rsplit_once('/').filter(|(_, last)| last.starts_with("rescue:"));
                 order.waited.extend(failed.map(|(failed, _)| Arc::from(failed)));
                 order.waited.insert(path.clone());
+            }
+            if let (EventKind::BlockFinished { outcome: Outcome::Completed, .. }, Some(path)) =
+                (&event.kind, &event.path)
+                && path.rsplit('/').next().is_some_and(|last| last.starts_with("call:"))
+            {
+                order.completed_calls.extend(counting.place(event).map(|nth| (path.clone(), nth as u32)));
             }
             let positions = match &event.kind {
                 EventKind::BlockStarted { .. } | EventKind::BlockResumed { .. }
@@ -67,6 +75,11 @@ impl BlockOrder {
     /// Returns whether a block waited for an answer, so that the next branch could begin.
     pub(crate) fn has_waited(&self, path: &str) -> bool {
         self.waited.contains(path)
+    }
+
+    /// Returns whether an attempt of a Call completed.
+    pub(crate) fn has_completed(&self, path: &Arc<str>, attempt: u32) -> bool {
+        !self.completed_calls.is_empty() && self.completed_calls.contains(&(path.clone(), attempt))
     }
 
     /// Returns the position before which an attempt must not start; `None` if it need not wait.
@@ -105,4 +118,44 @@ fn is_interleaved(events: &[Event]) -> bool {
         }
         false
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::event::{BlockKind, Recorded};
+
+    fn events_of(path: &str, outcome: Outcome, begun: Seq) -> [Event; 2] {
+        let (name, input, block) = ("b".into(), Recorded::Undefined, BlockKind::Sequencer);
+        let (parent, versions, fingerprint, replaces_failed) = (None, Vec::new(), None, false);
+        let began = EventKind::BlockStarted { name, block, parent, input, versions, fingerprint, replaces_failed };
+        let ended = EventKind::BlockFinished {
+            outcome,
+            output: None,
+            error: None,
+            caught: None,
+            transient: false,
+            memoized: false,
+            returned_error: false,
+            timed_out_ms: None,
+            commits: Vec::new(),
+        };
+        let event = |seq, kind| Event { seq, at: 0, path: Some(path.into()), attempt: 0, kind };
+        [event(begun, began), event(begun + 1, ended)]
+    }
+
+    #[test]
+    fn it_knows_which_calls_completed() {
+        let ended = [
+            ("root/tick[0]/call:give[0]", Outcome::Completed),
+            ("root/tick[0]/call:give[1]", Outcome::Failed),
+            ("root/tick[0]/give", Outcome::Completed),
+        ];
+        let numbered = ended.iter().zip((1..).step_by(2));
+        let events: Vec<Event> = numbered.flat_map(|((path, outcome), seq)| events_of(path, *outcome, seq)).collect();
+        let order = BlockOrder::of(&events, &ReplayOrder::read(&events), 0);
+        let known = ended.map(|(path, _)| order.has_completed(&path.into(), 0));
+        assert_eq!(known, [true, false, false]);
+        assert!(!order.has_completed(&ended[0].0.into(), 1), "it was tried once");
+    }
 }

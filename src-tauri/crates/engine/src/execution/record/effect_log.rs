@@ -324,6 +324,11 @@ impl EffectLog {
         }
     }
 
+    /// Returns whether an attempt of a Call completed.
+    pub(crate) fn has_completed(&self, path: &Arc<str>, attempt: u32) -> bool {
+        self.block_order.has_completed(path, attempt)
+    }
+
     /// Returns how often the request had been resumed when an attempt started.
     pub(crate) fn resumes(&self, path: &Arc<str>, attempt: u32) -> u32 {
         self.resume_counts.get(&(path.clone(), attempt)).copied().unwrap_or(0)

@@ -44,6 +44,12 @@ impl Run {
         }
     }
 
+    /// In a replay: returns whether this was a Call that completed. One of an earlier version did so also if its result
+    /// could not be written, and the tick around it tells that.
+    pub(crate) fn has_completed_call(&self, frame: &Frame) -> bool {
+        self.effect_log.as_ref().is_some_and(|log| log.has_completed(&frame.path, frame.attempt))
+    }
+
     /// In a replay: waits until a block may start, and resets transient state that a resume had reset by then.
     pub(crate) async fn wait_for_recorded_start(&self, frame: &Rc<Frame>) {
         let Some(effect_log) = &self.effect_log else { return };

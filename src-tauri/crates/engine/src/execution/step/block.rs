@@ -277,7 +277,12 @@ async fn body_until_abort(run: &Rc<Run>, frame: &Rc<Frame>, input: &StepValue) -
     let work = around::run(&cx, &block, 0, input);
     let result = match select(work, Box::pin(run.abort.wait())).await {
         Either::Left((result, _)) => result
-            .and_then(|output| block.check_result(&output.data).map(|()| output))
+            .and_then(|output| {
+                if !run.has_completed_call(&cx.frame) {
+                    block.check_result(&output.data)?;
+                }
+                Ok(output)
+            })
             .map_err(|error| run.effects.redaction().thrown(error)),
         Either::Right(_) => return Err(FlowError::aborted()),
     };
