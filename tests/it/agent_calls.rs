@@ -126,6 +126,26 @@ fn what_a_tool_returns_is_kept_or_said() {
     assert!(!logged.contains("tool kept:"), "{logged}");
 }
 
+/// A hook gives the failure of a call another reason: its item tells it as the message does.
+#[test]
+fn a_reason_of_a_hook_is_told_by_the_item() {
+    let hook =
+        r#"defineHook("after_tool_call_failure", (flow, call, result) => ({ ...result, error: "closed today" }));"#;
+    let flow = agent(0).replace("import { defineAgent,", "import { defineAgent, defineHook,");
+    let flow = flow.replace("export default", &format!("{hook}\nexport default"));
+    let replies = json!([{ "toolCalls": [call("works", json!("{ not JSON"))] }, { "text": "Done." }]);
+    let mock = json!({ "generators": { "main": replies } });
+    let place = Place::new().file("flows/agent.ts", &flow).file("flows/agent.mock.json", &mock.to_string());
+    place.write("talk.json", r#"{ "content": "Hi" }"#);
+    let ended = place.get("run agent message --user ada --session s --request r --input @talk.json --mock");
+    assert_eq!(ended["status"], "completed", "{ended}");
+    let items = place.get("items --request r --type block_tool_output");
+    assert_eq!(items[0]["error"]["message"], "closed today", "{items}");
+    let told = place.get("state --request r")["flowState"]["messageHistory"].to_string();
+    assert!(told.contains("Failed to execute tool: closed today"), "{told}");
+    assert_eq!(place.ask("replay r").json()["identical"], true);
+}
+
 /// A process dies in a turn; another request of the thread uses the ids of the turn's calls; the turn is resumed. Its
 /// calls have the ids that they had, a model is told each result with its own call, and the replay is the same.
 #[test]

@@ -117,6 +117,7 @@ impl Running<'_> {
             Err(error) if ends_run(&error) => return Err(error),
             Err(error) => (ToolResult::of_error(&error, is_of_arguments(&error)), Some(error)),
         };
+        let given = result.clone();
         let result = if self.is_known() { self.through_hooks(result).await? } else { Some(result) };
         if let Some(left_out) = result.as_ref().and_then(ToolResult::left_out) {
             let name = self.name();
@@ -124,7 +125,9 @@ impl Running<'_> {
         }
         let told = result.clone().unwrap_or_else(|| ToolResult::failed("a hook took this call out"));
         let output = serde_json::Map::from_iter([("output".to_owned(), told.0.clone())]);
-        let failure = error.unwrap_or_else(|| told.to_error());
+        // A hook's reason is told in the message, and so by the item too.
+        let is_changed = result.as_ref().is_some_and(|result| *result != given);
+        let failure = error.filter(|_| !is_changed).unwrap_or_else(|| told.to_error());
         let edited = path.and_then(|path| self.edited_arguments(&path));
         let edited = edited.map(|edited| edited_tool_call(cx, self.name(), id, self.name(), (&shown, &edited)));
         end_tool_call(cx, item, if told.is_success() { Ok(output) } else { Err(&failure) }, edited);
