@@ -11,6 +11,7 @@ test.each([
   ['root/forEach:b[17]/step:c', 'root/forEach:b/step:c'],
   ['root/forEach~2:b[0]', 'root/forEach~2:b'],
   ['root/step:bot/tool:look[1.0]', 'root/step:bot/tool:look'],
+  ['root/turn[1]:a/handoff:other[0.2]', 'root/turn[1]:a/handoff:other'],
   ['root/stepAll[1]/step:a', 'root/stepAll[1]/step:a'],
   ['root/parallel/left', 'root/parallel/left'],
 ])('%s stands in the graph at %s', (path, place) => expect(placeOf(path)).toBe(place));

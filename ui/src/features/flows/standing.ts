@@ -15,7 +15,7 @@ const RANK: Record<BlockStatus, number> = {
 };
 
 /** Segments whose index is the number of an item, a pass or a call. Of `stepAll[1]` it names the block. */
-const COUNTED = /^(forEach|forEachBackground|doUntil|doWhile|tool|run|react|onTool\w+)(~\d+)?:/;
+const COUNTED = /^(forEach|forEachBackground|doUntil|doWhile|tool|handoff|run|react|onTool\w+)(~\d+)?:/;
 const PASS = /^loop(~\d+)?\[\d+\]$/;
 
 /** A path of a run as the shape of a flow has it: without passes, items and calls. */

@@ -20,7 +20,7 @@ const MAX_RUNS: u64 = 500;
 const MAX_BLOCKS: usize = 300_000;
 
 /// Operations whose index is the number of an item or a call. That of `stepAll[1]` names a block.
-const COUNTED: [&str; 7] = ["forEach", "forEachBackground", "doUntil", "doWhile", "tool", "run", "react"];
+const COUNTED: [&str; 8] = ["forEach", "forEachBackground", "doUntil", "doWhile", "tool", "handoff", "run", "react"];
 
 #[derive(Default)]
 struct Sum {
@@ -124,6 +124,7 @@ mod tests {
             ("root/loop~2[3]/forEach:each[7]/tool~1:search[0]", "root/forEach:each/tool~1:search"),
             ("root/stepAll[1]:b", "root/stepAll[1]:b"),
             ("root/step:loop[1]", "root/step:loop[1]"),
+            ("root/turn[1]:a/handoff:other[0.2]", "root/turn[1]:a/handoff:other"),
             ("root/onToolCall:see[2]", "root/onToolCall:see"),
             ("", ""),
         ] {
