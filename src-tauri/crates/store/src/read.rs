@@ -2,6 +2,7 @@
 //!
 //! Must not write.
 
+pub(crate) mod blocks_begun;
 pub(crate) mod commits;
 pub(crate) mod conversation;
 pub(crate) mod digests;

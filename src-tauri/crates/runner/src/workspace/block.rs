@@ -6,6 +6,7 @@ use std::sync::Arc;
 use engine::effects::EffectKind;
 use engine::event::{Event, EventKind};
 use engine::identity::{InstanceId, StateOwner};
+use engine::path::parent;
 use engine::scope::{ScopeKey, ScopeKind};
 use engine::views::Events;
 use engine::views::attempts::rolled_back;
@@ -148,7 +149,10 @@ impl Workspace {
         let asked = questions(row, events).into_iter().filter(|one| one.path == block.path);
         let of_block: Vec<&Event> = events.iter().filter(own).collect();
         let (calls, effects) = effects(&Requests::of(events), &of_block);
-        let model_calls = self.model_calls(row, calls, &of_block, &items, &mut None)?;
+        let model_calls = self.model_calls(row, calls, &of_block, &items, &mut None, |path, range| {
+            let begun = self.store.blocks_begun(request, range).map_err(Fault::internal)?;
+            Ok(begun.into_iter().filter(|(_, begun)| parent(begun) == Some(path)).collect())
+        })?;
         Ok(BlockDetail {
             asked: asked.map(|one| shown(row, one)).collect(),
             block: BlockRow::new(request, block),

@@ -1,17 +1,17 @@
 //! What a block asked models: where each message came from, what the answer cost, how it came.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
 use engine::event::{Event, EventKind, Seq};
 use engine::item::ItemStatus;
-use engine::path::{encode, parent};
+use engine::path::encode;
 use engine::views::Events;
 use engine::views::history::tool_alias;
 use engine::views::items::{Item, items};
 use engine::views::prompt_sources::{EarlierCall, PromptSource, Said, foreign_sources, said, sources};
 use serde_json::Value;
-use store::EventQuery;
 
 use super::Workspace;
 use crate::core::fault::Fault;
@@ -27,7 +27,8 @@ const MAX_PIECES: usize = 2_000;
 
 impl Workspace {
     /// The model calls of one execution of a block. `own` are the events of that execution, `emitted` its items.
-    /// `history` is what was said in the session, once it was needed: for callers that ask for many blocks.
+    /// `history` is what was said in the session, once it was needed: for callers that ask for many blocks. `begun`
+    /// gives the blocks directly inside a path that began between two events, by their first ones.
     pub(super) fn model_calls(
         &self,
         row: &RequestRow,
@@ -35,6 +36,7 @@ impl Workspace {
         own: &[&Event],
         emitted: &[ItemRow],
         history: &mut Option<Vec<Said>>,
+        begun: impl Fn(&str, RangeInclusive<Seq>) -> Result<BTreeMap<Seq, Arc<str>>, Fault>,
     ) -> Result<Vec<ModelCallRow>, Fault> {
         let began = own.first().map_or(0, |event| event.seq);
         let mut earlier: Vec<EarlierCall> = Vec::new();
@@ -61,7 +63,7 @@ impl Workspace {
             let tokens = CallTokens::read(reply);
             let asked = reply["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
             if called.is_none() && !asked.is_empty() {
-                called = Some(self.called_by(row, own)?);
+                called = Some(Called::by(own, &begun)?);
             }
             let tools = called.as_ref().map(|called| tools(asked, request, own, emitted, called)).unwrap_or_default();
             earlier.push(EarlierCall { seq: effect.seq, tools: tools.iter().map(|tool| tool.id.clone()).collect() });
@@ -82,23 +84,6 @@ impl Workspace {
             });
         }
         Ok(rows)
-    }
-
-    /// The blocks that began inside an execution of a block.
-    fn called_by(&self, row: &RequestRow, own: &[&Event]) -> Result<Called, Fault> {
-        let (Some(first), Some(last)) = (own.first(), own.last()) else { return Ok(Called::default()) };
-        let has_ended = matches!(last.kind, EventKind::BlockFinished { .. });
-        let query = EventQuery {
-            from: Some(first.seq),
-            to: has_ended.then_some(last.seq),
-            kind: Some("block_started".to_owned()),
-            ..EventQuery::default()
-        };
-        let begun = self.store.events(&row.id, &query).map_err(Fault::internal)?;
-        let caller = first.path.clone().unwrap_or_default();
-        let inside = begun.into_iter().filter_map(|event| Some((event.seq, event.path?)));
-        let blocks: BTreeMap<Seq, Arc<str>> = inside.filter(|(_, path)| parent(path) == Some(&*caller)).collect();
-        Ok(Called { paths: blocks.values().cloned().collect(), blocks, caller })
     }
 
     /// What was said in the session, as models see it: in earlier requests, and in this one.
@@ -130,6 +115,19 @@ struct Called {
 }
 
 impl Called {
+    /// The blocks that began inside an execution of a block, whose events are `own`.
+    fn by(
+        own: &[&Event],
+        begun: impl Fn(&str, RangeInclusive<Seq>) -> Result<BTreeMap<Seq, Arc<str>>, Fault>,
+    ) -> Result<Called, Fault> {
+        let (Some(first), Some(last)) = (own.first(), own.last()) else { return Ok(Called::default()) };
+        let has_ended = matches!(last.kind, EventKind::BlockFinished { .. });
+        let caller = first.path.clone().unwrap_or_default();
+        let end = if has_ended { last.seq } else { Seq::MAX };
+        let blocks = begun(&caller, first.seq..=end)?;
+        Ok(Called { paths: blocks.values().cloned().collect(), blocks, caller })
+    }
+
     /// Returns whether the caller is a turn or a sub-prompt of an agent: it runs one call after another, and numbers
     /// them as they come.
     fn is_of_agent(&self) -> bool {

@@ -251,3 +251,17 @@ fn a_block_is_described_by_its_input_without_reading_payloads() {
     let words = bed.block_words("r", &[request.last, named, unnamed, nothing, 9_999]).unwrap();
     assert_eq!(words, [Some("Trees".to_owned()), Some("A-200".to_owned()), None, None, None]);
 }
+
+#[test]
+fn blocks_are_known_by_the_events_with_which_they_began() {
+    let bed = bed();
+    let mut request = Request::begin(&bed, "r");
+    for path in ["root", "root/step:a", "root/step:a/tool:t[0.0]"] {
+        request.commit_at(path, 0, block_started("b"));
+    }
+    request.commit_at("root/step:a", 0, block_finished(Outcome::Completed, None));
+    let begun = |id: &str, range| bed.blocks_begun(id, range).unwrap();
+    assert_eq!(begun("r", 3..=4), [(3, "root/step:a".into()), (4, "root/step:a/tool:t[0.0]".into())]);
+    assert_eq!(begun("r", 4..=u64::MAX), [(4, "root/step:a/tool:t[0.0]".into())]);
+    assert!(begun("x", 1..=9).is_empty());
+}

@@ -1,6 +1,7 @@
 //! What a page says of each block: as the inspector of the window shows it, made in one pass over the log.
 
 use engine::event::{Event, EventKind, Seq};
+use engine::path::parent;
 use engine::scope::ScopeKey;
 use engine::views::Events;
 use engine::views::attempts::rolled_back;
@@ -8,7 +9,9 @@ use engine::views::blocks::{BlockView, blocks};
 use engine::views::model_requests::Requests;
 use engine::views::prompt_sources::Said;
 use serde_json::{Map, Value, json};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::RangeInclusive;
+use std::sync::Arc;
 
 use super::track::Track;
 use super::values::Values;
@@ -27,6 +30,8 @@ pub(super) struct BlockLogs<'e> {
     first: Option<&'e Event>,
     blocks: HashMap<String, BlockView<'e>>,
     events: HashMap<Place<'e>, Vec<&'e Event>>,
+    /// The blocks directly inside a path, by their first events.
+    inside: HashMap<&'e str, BTreeMap<Seq, Arc<str>>>,
     items: HashMap<String, Vec<ItemRow>>,
     /// The places of items in the list of all, of those that it has whole.
     places: HashMap<Seq, usize>,
@@ -47,6 +52,14 @@ impl<'e> BlockLogs<'e> {
                 events.entry((path, event.attempt)).or_default().push(event);
             }
         }
+        let mut inside: HashMap<&'e str, BTreeMap<Seq, Arc<str>>> = HashMap::new();
+        for event in log.iter().filter(|event| matches!(event.kind, EventKind::BlockStarted { .. })) {
+            if let Some(path) = &event.path
+                && let Some(around) = parent(path)
+            {
+                inside.entry(around).or_default().insert(event.seq, path.clone());
+            }
+        }
         let mut asked: HashMap<String, Vec<SuspensionRow>> = HashMap::new();
         for question in questions(row, log) {
             let question = shown(row, question);
@@ -58,6 +71,7 @@ impl<'e> BlockLogs<'e> {
             first: log.first(),
             blocks: blocks.map(|block| (format!("{}:{}", block.path, block.attempt), block)).collect(),
             events,
+            inside,
             items: HashMap::new(),
             places: HashMap::new(),
             asked,
@@ -107,7 +121,12 @@ impl<'e> BlockLogs<'e> {
         let instance = format!("{}:{path}:{attempt}", self.row.id);
         let items = self.items.remove(&instance).unwrap_or_default();
         let (calls, effects) = effects(&self.requests, own);
-        let model_calls = workspace.model_calls(self.row, calls, own, &items, &mut self.said)?;
+        let inside = &self.inside;
+        let begun = |path: &str, range: RangeInclusive<Seq>| {
+            let inside = inside.get(path).into_iter().flat_map(|blocks| blocks.range(range.clone()));
+            Ok(inside.map(|(seq, path)| (*seq, path.clone())).collect())
+        };
+        let model_calls = workspace.model_calls(self.row, calls, own, &items, &mut self.said, begun)?;
         let places = &self.places;
         let item = |item: ItemRow| places.get(&item.seq).map_or_else(|| json!(item), |place| json!(place));
         let logs = own.iter().filter_map(|event| match &event.kind {
