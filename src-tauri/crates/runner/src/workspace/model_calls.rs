@@ -1,6 +1,6 @@
 //! What a block asked models: where each message came from, what the answer cost, how it came.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::RangeInclusive;
 use std::sync::Arc;
 
@@ -42,6 +42,7 @@ impl Workspace {
         let mut earlier: Vec<EarlierCall> = Vec::new();
         let mut rows: Vec<ModelCallRow> = Vec::with_capacity(calls.len());
         let mut called: Option<Called> = None;
+        let mut outcomes: Option<Outcomes> = None;
         for effect in calls {
             let empty = Value::Null;
             let request = effect.request.as_ref().map_or(&empty, |request| &request.0);
@@ -64,8 +65,16 @@ impl Workspace {
             let asked = reply["toolCalls"].as_array().map_or(&[][..], Vec::as_slice);
             if called.is_none() && !asked.is_empty() {
                 called = Some(Called::by(own, &begun)?);
+                outcomes = Some(Outcomes::of(emitted));
             }
-            let tools = called.as_ref().map(|called| tools(asked, request, own, emitted, called)).unwrap_or_default();
+            let tools = match (&called, &mut outcomes) {
+                (Some(called), Some(outcomes)) => {
+                    let items = outcomes.take(asked, effect.seq, called.is_of_agent());
+                    let items = items.into_iter().map(|at| at.and_then(|at| emitted.get(at)));
+                    tools(asked, request, own, items.collect(), called)
+                }
+                _ => Vec::new(),
+            };
             earlier.push(EarlierCall { seq: effect.seq, tools: tools.iter().map(|tool| tool.id.clone()).collect() });
             let text = |name: &str| reply[name].as_str().map(str::to_owned);
             rows.push(ModelCallRow {
@@ -146,6 +155,66 @@ impl Called {
     }
 }
 
+/// The items that tell what calls of tools came to, by the ids of the calls: their places among all, in order.
+#[derive(Default)]
+struct Outcomes<'i> {
+    by_id: HashMap<&'i str, VecDeque<(Seq, usize)>>,
+    /// Those of calls to which an agent gave another id, by the ids that the model gave.
+    renamed: HashMap<&'i str, VecDeque<(Seq, usize)>>,
+    taken: HashSet<usize>,
+}
+
+impl<'i> Outcomes<'i> {
+    fn of(emitted: &'i [ItemRow]) -> Self {
+        let id = |item: &'i ItemRow| item.payload.get("toolCall").and_then(|call| call["callId"].as_str());
+        Outcomes::of_ids(emitted.iter().enumerate().filter_map(|(at, item)| Some((id(item)?, item.seq, at))))
+    }
+
+    fn of_ids(items: impl Iterator<Item = (&'i str, Seq, usize)>) -> Self {
+        let mut outcomes = Outcomes::default();
+        for (id, seq, at) in items {
+            outcomes.by_id.entry(id).or_default().push_back((seq, at));
+            if let Some(given) = given_id(id) {
+                outcomes.renamed.entry(given).or_default().push_back((seq, at));
+            }
+        }
+        outcomes
+    }
+
+    /// Returns for each call of an answer its item, if there is one yet. Each item is that of one call. Answers are
+    /// asked for in their order; `after` is the event with which the model call began.
+    fn take(&mut self, asked: &[Value], after: Seq, is_of_agent: bool) -> Vec<Option<usize>> {
+        let id = |call: &Value| call["id"].as_str().unwrap_or_default().to_owned();
+        let Outcomes { by_id, renamed, taken } = self;
+        let mut next = |from: &mut HashMap<&'i str, VecDeque<(Seq, usize)>>, id: &str| {
+            let waiting = from.get_mut(id)?;
+            while let Some((seq, at)) = waiting.pop_front() {
+                if seq > after && taken.insert(at) {
+                    return Some(at);
+                }
+            }
+            None
+        };
+        let mut found: Vec<Option<usize>> = asked.iter().map(|call| next(by_id, &id(call))).collect();
+        if is_of_agent {
+            for (found, call) in found.iter_mut().zip(asked).filter(|(found, _)| found.is_none()) {
+                *found = next(renamed, &id(call));
+            }
+        }
+        found
+    }
+}
+
+/// Returns the id that a model gave a call, of one that has another: an agent gives it one if its thread has a call of
+/// that id. It is the given one, the hexadecimal number of the message, and a count.
+fn given_id(id: &str) -> Option<&str> {
+    let (rest, count) = id.rsplit_once('_')?;
+    let (given, message) = rest.rsplit_once('_')?;
+    let is_message = message.len() == 16 && message.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let is_count = !count.is_empty() && count.bytes().all(|digit| digit.is_ascii_digit());
+    (is_message && is_count).then_some(given)
+}
+
 /// Whether a call says more than its own prompt: then something may come from the session.
 fn is_conversation(messages: &[Value]) -> bool {
     messages.iter().any(|message| message["role"] != "system")
@@ -219,7 +288,13 @@ fn pieces_are_many(events: usize) -> bool {
 }
 
 /// The tools that an answer asks for, with what their items say came of them, and the blocks that ran for them.
-fn tools(asked: &[Value], request: &Value, own: &[&Event], emitted: &[ItemRow], called: &Called) -> Vec<ModelToolRow> {
+fn tools(
+    asked: &[Value],
+    request: &Value,
+    own: &[&Event],
+    items: Vec<Option<&ItemRow>>,
+    called: &Called,
+) -> Vec<ModelToolRow> {
     let step = request["step"].as_u64().unwrap_or(0);
     let is_of_agent = called.is_of_agent();
     let ends: HashMap<Seq, Seq> = own
@@ -229,18 +304,9 @@ fn tools(asked: &[Value], request: &Value, own: &[&Event], emitted: &[ItemRow], 
             _ => None,
         })
         .collect();
-    let row = |(n, call): (usize, &Value)| {
+    let row = |(n, (call, item)): (usize, (&Value, Option<&ItemRow>))| {
         let text = |name: &str| call[name].as_str().unwrap_or_default().to_owned();
         let (id, name) = (text("id"), text("name"));
-        let of_call = |is_it: &dyn Fn(&str) -> bool| {
-            let call_id =
-                |item: &ItemRow| item.payload.get("toolCall").and_then(|call| call["callId"].as_str()).map(is_it);
-            emitted.iter().rev().find(|item| call_id(item) == Some(true))
-        };
-        // An agent gives a call another id if its thread has one of that id: the id with more behind it.
-        let renamed = format!("{id}_");
-        let item = of_call(&|known| known == id)
-            .or_else(|| if is_of_agent { of_call(&|known| known.starts_with(&renamed)) } else { None });
         let field = |name: &str| item.and_then(|item| item.payload.get(name));
         let by_provider = call.get("providerExecuted").is_some_and(|by| by == true);
         let block = field("toolCall").and_then(|call| call["name"].as_str()).map(str::to_owned);
@@ -264,5 +330,31 @@ fn tools(asked: &[Value], request: &Value, own: &[&Event], emitted: &[ItemRow], 
             name,
         }
     };
-    asked.iter().enumerate().map(row).collect()
+    asked.iter().zip(items).enumerate().map(row).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn each_call_has_its_own_item() {
+        let asked = |ids: &[&str]| ids.iter().map(|id| json!({ "id": id })).collect::<Vec<Value>>();
+        let renamed = "c_00112233445566ff_1";
+        let taken = |items: &[&str], ids: &[&str], is_of_agent| {
+            let items = items.iter().enumerate().map(|(at, id)| (*id, at as Seq + 10, at));
+            Outcomes::of_ids(items).take(&asked(ids), 9, is_of_agent)
+        };
+        // The id of another call is no other id of this one.
+        assert_eq!(taken(&["c_x"], &["c", "c_x"], true), [None, Some(0)]);
+        assert_eq!(taken(&[renamed], &["c"], true), [Some(0)]);
+        assert_eq!(taken(&[renamed], &["c"], false), [None]);
+        assert_eq!(taken(&["c", renamed], &["c", "c"], true), [Some(0), Some(1)]);
+        assert_eq!(taken(&["c"], &["c", "c"], true), [Some(0), None]);
+        // A later answer uses an id again.
+        let mut outcomes = Outcomes::of_ids([("c", 10, 0), ("c", 20, 1)].into_iter());
+        assert_eq!(outcomes.take(&asked(&["c"]), 9, false), [Some(0)]);
+        assert_eq!(outcomes.take(&asked(&["c"]), 15, false), [Some(1)]);
+    }
 }
