@@ -1,5 +1,7 @@
 //! What requests came to: blocks, calls of models, tokens, costs, writes.
 
+use std::collections::HashMap;
+
 use engine::effects::EffectKind;
 use engine::event::{EventKind, Seq};
 use engine::views::spans::{Fact, SpanIndex, Spans, Usage, fact};
@@ -8,6 +10,9 @@ use store::RequestQuery;
 use super::Workspace;
 use crate::core::fault::Fault;
 use crate::views::{RequestRow, Sums, Totals};
+
+/// How many answers of models are read at once.
+const MAX_CALLS: usize = 500;
 
 impl Workspace {
     /// As [`requests`](Self::requests), each with what it came to.
@@ -66,22 +71,23 @@ impl Workspace {
         Ok((totals, spans))
     }
 
-    /// Takes answers out of what a sample of an experiment spent that another sample paid for. Calls before number
-    /// `known` were looked at before.
+    /// Takes answers out of what a request spent that a sample of an experiment paid for. Calls before number `known`
+    /// were looked at before.
     pub(super) fn leave_out_shared(&self, request: &str, spans: &mut Spans, known: usize) -> Result<(), Fault> {
         let kept = spans.kept_until();
         let fresh = spans.model_calls()[known..].iter().filter(|(seq, _)| *seq > kept);
         let fresh: Vec<(Seq, SpanIndex)> = fresh.copied().collect();
-        if fresh.is_empty() || !self.store.is_sample(request).map_err(Fault::internal)? {
-            return Ok(());
-        }
-        for (seq, index) in fresh {
-            let Some(event) = self.store.event_at(request, seq).map_err(Fault::internal)? else { continue };
-            let EventKind::EffectFinished { result, .. } = &event.kind else { continue };
-            if let Some(Fact::ModelCalled { prompt, completion }) = fact(&event.kind, |_| 0, |_| None)
-                && result.get("sharedMs").is_some_and(serde_json::Value::is_u64)
-            {
-                spans.share(index, Usage { model_calls: 1, prompt_tokens: prompt, completion_tokens: completion });
+        for calls in fresh.chunks(MAX_CALLS) {
+            let owners: HashMap<Seq, SpanIndex> = calls.iter().copied().collect();
+            let seqs: Vec<Seq> = calls.iter().map(|(seq, _)| *seq).collect();
+            for event in self.store.maybe_shared(request, &seqs).map_err(Fault::internal)? {
+                let Some(index) = owners.get(&event.seq) else { continue };
+                let EventKind::EffectFinished { result, .. } = &event.kind else { continue };
+                if let Some(Fact::ModelCalled { prompt, completion }) = fact(&event.kind, |_| 0, |_| None)
+                    && result.get("sharedMs").is_some_and(serde_json::Value::is_u64)
+                {
+                    spans.share(*index, Usage { model_calls: 1, prompt_tokens: prompt, completion_tokens: completion });
+                }
             }
         }
         Ok(())

@@ -202,6 +202,17 @@ fn lists_leave_samples_of_experiments_out() {
     assert_eq!(bed.stats().unwrap().samples, 2);
 }
 
+/// What another sample paid for is known by the answers: an imported request is no sample here.
+#[test]
+fn shared_answers_are_found_in_any_request() {
+    let bed = bed();
+    asks(&bed, "own", &[(7, 1), (8, 1)]);
+    asks_sharing(&bed, "imported", &[(7, 1), (8, 1)], Some(3));
+    let found = |id: &str| bed.maybe_shared(id, &[3, 5]).unwrap().iter().map(|event| event.seq).collect::<Vec<_>>();
+    assert_eq!((found("own"), found("imported"), found("unknown")), (vec![], vec![3, 5], vec![]));
+    assert!(!bed.is_sample("imported").unwrap());
+}
+
 /// A request that a sample sent, or that scored one, is not a sample of an arm, and lists leave it out as well.
 #[test]
 fn lists_leave_other_parts_of_an_experiment_out() {
