@@ -86,8 +86,8 @@ fn show(event: &WorkerEvent, is_json: bool) {
             tell(&format!("flowglass: {why}; waiting for the database"));
             return;
         }
-        WorkerEvent::StorageFailed { why } => {
-            tell(&format!("flowglass: {why}; waiting before the next try, longer after each failure"));
+        WorkerEvent::StorageFailed { request, why } => {
+            tell(&format!("flowglass: request {request}: {why}; waiting before the next try, longer after each failure"));
             return;
         }
         WorkerEvent::Resumed { request } => (request, "resumed", None),

@@ -3,7 +3,7 @@
 //! Several workers may use one database: the log accepts the first append of a new owner and refuses all others. Must
 //! not start new requests.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
@@ -57,6 +57,8 @@ pub enum WorkerEvent {
     /// The storage takes no more of a request, because its disk is full or failed. The worker resumes nothing for a
     /// while, and longer after each such failure. Reported once, until a request ends that could be stored.
     StorageFailed {
+        /// The request.
+        request: String,
         /// The error.
         why: Fault,
     },
@@ -96,6 +98,7 @@ impl Workspace {
             running: 0,
             done: 0,
             skipped: HashMap::new(),
+            failed: HashSet::new(),
             last_expiry_poll: None,
             pause: Pause::default(),
             deadlines: Deadlines::default(),
@@ -188,6 +191,8 @@ struct Worker {
     done: usize,
     /// Requests that could not be resumed, each with its newest event at that time and that time.
     skipped: HashMap<String, (u64, Instant)>,
+    /// Requests whose resume the storage refused; all others go first.
+    failed: HashSet<String>,
     last_expiry_poll: Option<Instant>,
     /// After the storage failed.
     pause: Pause,
@@ -247,11 +252,12 @@ impl Worker {
         // With `until_idle` every poll must include expired suspensions, because the worker returns if it finds none.
         let with_expired =
             options.until_idle || self.last_expiry_poll.is_none_or(|poll| poll.elapsed() >= EXPIRY_POLL_INTERVAL);
-        let rows = workspace.resumable_requests(with_expired.then_some(&mut self.deadlines))?;
+        let mut rows = workspace.resumable_requests(with_expired.then_some(&mut self.deadlines))?;
         if with_expired {
             self.last_expiry_poll = Some(Instant::now());
         }
         self.skipped.retain(|_, (_, since)| since.elapsed() < RETRY_AFTER);
+        rows.sort_by_key(|row| self.failed.contains(&row.id));
         for row in rows {
             if count == room || options.stop.is_cancelled() {
                 break;
@@ -275,9 +281,11 @@ impl Worker {
                     count += 1;
                     self.running += 1;
                 }
-                // The next request would fail, too.
+                // The next request would most likely fail, too. If only this one is damaged, the next try begins with
+                // another.
                 Err(why @ Fault::Storage { .. }) => {
-                    self.pause_after(why, report);
+                    self.failed.insert(row.id.clone());
+                    self.pause_after(row.id, why, report);
                     break;
                 }
                 Err(why) => {
@@ -294,9 +302,9 @@ impl Worker {
     }
 
     /// Waits before anything is resumed again.
-    fn pause_after(&mut self, why: Fault, report: &mut impl FnMut(WorkerEvent)) {
+    fn pause_after(&mut self, request: String, why: Fault, report: &mut impl FnMut(WorkerEvent)) {
         if self.pause.begin() {
-            report(WorkerEvent::StorageFailed { why });
+            report(WorkerEvent::StorageFailed { request, why });
         }
     }
 
@@ -307,7 +315,7 @@ impl Worker {
                 self.running -= 1;
                 self.done += 1;
                 match storage_failure(&ended) {
-                    Some(why) => self.pause_after(why, report),
+                    Some(why) => self.pause_after(request.clone(), why, report),
                     None => self.pause = Pause::default(),
                 }
                 report(WorkerEvent::Ended { request, ended });
