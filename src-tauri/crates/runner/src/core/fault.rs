@@ -91,11 +91,6 @@ impl Fault {
         self
     }
 
-    /// Of a write.
-    pub(crate) fn of_write(error: store::Error) -> Self {
-        Fault::internal(error)
-    }
-
     /// Of an append, whose refusals the caller has told already.
     pub(crate) fn of_append(error: AppendError) -> Self {
         match error {

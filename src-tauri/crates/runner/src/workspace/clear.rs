@@ -36,13 +36,13 @@ impl Workspace {
 
     fn clear_session(&self, session: &str) -> Result<Cleared<Deleted>, Fault> {
         self.check_writable()?;
-        self.store.delete_session(session).map_err(Fault::of_write)
+        self.store.delete_session(session).map_err(Fault::internal)
     }
 
     /// Drops values that nothing names any more, and gives free room back.
     pub fn compact(&self) -> Result<CompactedRow, Fault> {
         self.check_writable()?;
-        let cleared = self.store.compact().map_err(Fault::of_write)?;
+        let cleared = self.store.compact().map_err(Fault::internal)?;
         let compacted = done(cleared, "", "the database cannot be compacted")?;
         Ok(CompactedRow { before: compacted.before, after: compacted.after })
     }

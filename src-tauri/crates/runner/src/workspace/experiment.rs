@@ -179,12 +179,12 @@ impl Workspace {
         let (id, query) = (experiment.id.clone(), &experiment.query);
         let body = StoredBody { query: query.clone(), ..StoredBody::default() };
         let stored = Stored { id, request: query.request.clone(), at: now_ms(), body: body.to_json()? };
-        self.store.put_experiment(&stored).map_err(Fault::of_write)?;
+        self.store.put_experiment(&stored).map_err(Fault::internal)?;
         self.carry_out(experiment, cancel, progress)
     }
 
     fn set_sample(&self, experiment: &str, sample: &SampleRow) -> Result<(), Fault> {
-        self.store.set_sample(experiment, sample).map(drop).map_err(Fault::of_write)
+        self.store.set_sample(experiment, sample).map(drop).map_err(Fault::internal)
     }
 
     /// Finds the request, the place and the arms.
@@ -336,7 +336,7 @@ impl Workspace {
         let stored = self.stored_experiment(id)?;
         let body = StoredBody { query: query.clone(), errors, stopped, ..StoredBody::of(&stored)? }.to_json()?;
         let stored = Stored { body, ..stored };
-        self.store.put_experiment(&stored).map_err(Fault::of_write)?;
+        self.store.put_experiment(&stored).map_err(Fault::internal)?;
         self.view_of_experiment(&stored)
     }
 

@@ -177,7 +177,7 @@ impl Workspace {
                 let why = format!("{exists} here with other content, so {} was not imported", file.display());
                 return Err(Fault::refused(why));
             }
-            Err(ImportError::Store(error)) => return Err(Fault::of_write(error)),
+            Err(ImportError::Store(error)) => return Err(Fault::internal(error)),
             Err(wrong) => {
                 return Err(Fault::refused(format!("{} is damaged ({wrong}); nothing was imported", file.display())));
             }

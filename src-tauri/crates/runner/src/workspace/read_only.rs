@@ -69,7 +69,7 @@ impl Workspace {
     /// Refuses what would be written where nothing can be, or where it would be lost with a file that was removed.
     pub(super) fn check_writable(&self) -> Result<(), Fault> {
         self.unwritable.clone().map_or(Ok(()), Err)?;
-        self.store.check_files().map_err(Fault::of_write)
+        self.store.check_files().map_err(Fault::internal)
     }
 
     /// Why nothing can be written now, as the window shows it. A folder that nobody trusts yet has a notice of its own.

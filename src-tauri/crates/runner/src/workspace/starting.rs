@@ -85,7 +85,7 @@ impl Workspace {
     ) -> Result<Running, Fault> {
         let (next, is_part) = self.prepare(loaded_flow, options, origin)?;
         if is_part {
-            self.store.claim_part(&next.asked.request).map_err(Fault::of_write)?;
+            self.store.claim_part(&next.asked.request).map_err(Fault::internal)?;
         }
         Ok(self.start(next)?)
     }

@@ -256,7 +256,7 @@ impl Workspace {
         let body = (!expected.is_empty()).then(|| serde_json::to_value(expected)).transpose();
         let body = body.map_err(Fault::internal)?;
         let at = crate::effects::outside::now_ms();
-        self.store.expect(request, at, body.as_ref()).map(drop).map_err(Fault::of_write)
+        self.store.expect(request, at, body.as_ref()).map(drop).map_err(Fault::internal)
     }
 }
 

@@ -280,7 +280,7 @@ impl Workspace {
             return Ok(None);
         }
         let id = new_request();
-        self.store.claim_part(&id).map_err(Fault::of_write)?;
+        self.store.claim_part(&id).map_err(Fault::internal)?;
         let Some(running) = self.begin_sample(&id, experiment, variant, calls, cancel)? else { return Ok(None) };
         self.finish_sample(running, calls, cancel)?;
         Ok(Some(id))

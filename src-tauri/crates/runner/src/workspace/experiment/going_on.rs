@@ -89,9 +89,9 @@ impl Workspace {
         }
         let (query, body) = (query.clone(), body.clone());
         let body = StoredBody { query, errors: Vec::new(), stopped: None, ..body }.to_json()?;
-        self.store.put_experiment(&Stored { body, ..stored.clone() }).map_err(Fault::of_write)?;
+        self.store.put_experiment(&Stored { body, ..stored.clone() }).map_err(Fault::internal)?;
         if *is_scored_anew {
-            self.store.clear_scores(&experiment.id).map_err(Fault::of_write)?;
+            self.store.clear_scores(&experiment.id).map_err(Fault::internal)?;
         }
         self.carry_out(experiment, cancel, progress)
     }

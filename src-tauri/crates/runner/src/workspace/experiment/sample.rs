@@ -94,7 +94,7 @@ impl Workspace {
         // Claimed first, so that `--go-on` finds the sample after a crash.
         let begun = SampleRow { arm: job.arm, number: job.number, request: request.clone(), score: None };
         let claimed = self.store.claim_sample(&experiment.id, &begun, job.gone.as_deref());
-        if !claimed.map_err(Fault::of_write)? {
+        if !claimed.map_err(Fault::internal)? {
             return Ok(None);
         }
         let begun = self.begin_sample(&request, experiment, job.variant, calls, cancel)?;

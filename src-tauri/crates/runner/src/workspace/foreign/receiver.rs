@@ -233,10 +233,7 @@ impl Intake {
             };
             let kept = kept.map_err(|error| bad(error.to_string()))?;
             let spans = std::mem::take(decoded).packed();
-            let call = self.store.receive(&self.owner, kept).map_err(|error| match Fault::of_write(error) {
-                Fault::Storage { message } => Answer::busy(message),
-                fault => Answer::busy(fault.to_string()),
-            })?;
+            let call = self.store.receive(&self.owner, kept).map_err(|error| Answer::busy(error.to_string()))?;
             self.waiting.fetch_add(pending::bytes(&spans), Ordering::SeqCst);
             // If nobody takes it, the next process does.
             let _ = lock(&self.sender).send((call, spans));

@@ -89,7 +89,7 @@ impl Workspace {
             return self.tags(subject, id);
         }
         self.check_writable()?;
-        match self.store.annotate(subject, id, annotations).map_err(Fault::of_write)? {
+        match self.store.annotate(subject, id, annotations).map_err(Fault::internal)? {
             Annotating::Done(now) => {
                 self.notices.tell(&Notice::Sessions { workspace: self.name.clone() });
                 Ok(Tags::new(subject, id, now))

@@ -115,7 +115,7 @@ impl Workspace {
     pub(super) fn take_in(&self, pieces: Vec<BundleRecord>, lines: &Lines, source: &Source) -> Result<(), Fault> {
         let shown = source.file.display();
         self.store.replace_all(pieces).map_err(|error| match error {
-            ImportError::Store(error) => Fault::of_write(error),
+            ImportError::Store(error) => Fault::internal(error),
             ImportError::Unfit(unfit) => {
                 let line = lines.of(&unfit).map(|line| format!(", line {line}")).unwrap_or_default();
                 Fault::refused(format!("{shown}{line}: it does not fit the other lines: {unfit}"))
