@@ -32,6 +32,17 @@ pub enum Error {
         /// The format of the tables now.
         found: i64,
     },
+    /// The tables have an older format than when this program opened them.
+    #[error(
+        "the database has format {found} again instead of {own}, because an older copy was restored: start Flowglass \
+         again, so that it is migrated"
+    )]
+    OlderFormat {
+        /// The format that this program writes.
+        own: i64,
+        /// The format of the tables now.
+        found: i64,
+    },
     /// The server accepts connections but does not answer.
     #[error("the server accepts the connection, but has not answered within {} s", .0.as_secs())]
     NoAnswer(Duration),

@@ -191,7 +191,8 @@ impl Session {
     fn other_format(&self) -> Result<Error> {
         let rows = self.query("SELECT format FROM revision", &[])?;
         let row = rows.first().ok_or(rusqlite::Error::QueryReturnedNoRows)?;
-        Ok(Error::OtherFormat { own: self.format.get(), found: row.try_get(0)? })
+        let (own, found) = (self.format.get(), row.try_get(0)?);
+        Ok(if found < own { Error::OlderFormat { own, found } } else { Error::OtherFormat { own, found } })
     }
 
     /// Whether the lock that a transaction of this session waited for is held by sessions of Flowglass only.
