@@ -236,6 +236,12 @@ fn storage_failure(ended: &Result<Ended, Fault>) -> Option<Fault> {
     }
 }
 
+/// Whether the storage took the end. A request that another worker took over, or whose thread was lost, shows nothing
+/// of the storage.
+fn is_end_stored(ended: &Result<Ended, Fault>) -> bool {
+    matches!(ended, Ok(ended) if ended.status != RequestStatus::Interrupted)
+}
+
 impl Worker {
     /// Resumes requests up to the concurrency limit. Returns how many it resumed.
     fn resume_requests(
@@ -316,7 +322,8 @@ impl Worker {
                 self.done += 1;
                 match storage_failure(&ended) {
                     Some(why) => self.pause_after(request.clone(), why, report),
-                    None => self.pause = Pause::default(),
+                    None if is_end_stored(&ended) => self.pause = Pause::default(),
+                    None => {}
                 }
                 report(WorkerEvent::Ended { request, ended });
             }
@@ -354,7 +361,10 @@ mod tests {
         let full = FlowError::storage("the disk is full");
         assert!(storage_failure(&ended(RequestStatus::Interrupted, Some(full))).is_some());
         let taken = FlowError::taken_over("a worker has it");
-        assert_eq!(storage_failure(&ended(RequestStatus::Interrupted, Some(taken))), None);
+        let taken = ended(RequestStatus::Interrupted, Some(taken));
+        assert_eq!(storage_failure(&taken), None);
+        assert!(!is_end_stored(&taken) && !is_end_stored(&Err(Fault::refused("it has ended"))));
+        assert!(is_end_stored(&ended(RequestStatus::Completed, None)));
         assert_eq!(storage_failure(&ended(RequestStatus::Completed, None)), None);
         assert_eq!(storage_failure(&Err(Fault::refused("it has ended"))), None);
     }
