@@ -76,7 +76,7 @@ pub enum WorkerEvent {
 pub struct WorkerOptions {
     /// How many requests run at the same time; at least one.
     pub concurrency: usize,
-    /// Whether to return when no request is left to resume.
+    /// Whether to return when no request is left to resume, or when the storage failed.
     pub until_idle: bool,
     /// Stops the worker after the requests that run here have ended.
     pub stop: Cancel,
@@ -100,6 +100,7 @@ impl Workspace {
             skipped: HashMap::new(),
             failed: HashSet::new(),
             last_expiry_poll: None,
+            failure: None,
             pause: Pause::default(),
             deadlines: Deadlines::default(),
         };
@@ -107,6 +108,13 @@ impl Workspace {
         loop {
             let is_stopped = options.stop.is_cancelled();
             let resumed = if is_stopped { Ok(0) } else { worker.resume_requests(self, options, &mut report) };
+            if worker.running == 0 && (resumed.is_err() || worker.failure.is_some()) {
+                // Files that were removed or replaced do not come back for this process.
+                self.check_writable()?;
+            }
+            if options.until_idle && worker.running == 0 && let Some(why) = worker.failure.take() {
+                return Err(why);
+            }
             let is_idle = matches!(resumed, Ok(0)) && !worker.pause.is_on();
             match resumed {
                 Ok(_) => is_reported = false,
@@ -194,6 +202,8 @@ struct Worker {
     /// Requests whose resume the storage refused; all others go first.
     failed: HashSet<String>,
     last_expiry_poll: Option<Instant>,
+    /// The last failure of the storage, until an end was stored.
+    failure: Option<Fault>,
     /// After the storage failed.
     pause: Pause,
     deadlines: Deadlines,
@@ -309,6 +319,7 @@ impl Worker {
 
     /// Waits before anything is resumed again.
     fn pause_after(&mut self, request: String, why: Fault, report: &mut impl FnMut(WorkerEvent)) {
+        self.failure = Some(why.clone());
         if self.pause.begin() {
             report(WorkerEvent::StorageFailed { request, why });
         }
@@ -322,7 +333,10 @@ impl Worker {
                 self.done += 1;
                 match storage_failure(&ended) {
                     Some(why) => self.pause_after(request.clone(), why, report),
-                    None if is_end_stored(&ended) => self.pause = Pause::default(),
+                    None if is_end_stored(&ended) => {
+                        self.pause = Pause::default();
+                        self.failure = None;
+                    }
                     None => {}
                 }
                 report(WorkerEvent::Ended { request, ended });
