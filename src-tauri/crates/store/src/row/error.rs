@@ -190,15 +190,15 @@ pub enum Error {
     /// From the database.
     #[error("database: {0}")]
     Sql(#[from] sql::Error),
-    /// The file cannot be used just now, or any more.
+    /// The database cannot be used just now, or any more.
     #[error("{}: {what}: {hint}", .path.display())]
     Unusable {
-        /// The file.
+        /// The file, or the address of the server.
         path: PathBuf,
         /// Why.
         what: String,
         /// What helps.
-        hint: &'static str,
+        hint: Cow<'static, str>,
     },
     /// A stored value that cannot be read.
     #[error("the database holds a damaged value: {0}")]

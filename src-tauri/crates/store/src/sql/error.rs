@@ -188,8 +188,18 @@ impl Error {
         }
     }
 
-    /// Why a file cannot be used just now or any more, and what helps; `None` if another reason made the error.
-    pub(crate) fn of_file(&self) -> Option<(String, &'static str)> {
+    /// Why the database cannot be used just now or any more, and what helps; `None` if another reason made the error.
+    pub(crate) fn of_file(&self) -> Option<(String, Cow<'static, str>)> {
+        if self.is_of_server() {
+            let what = if self.is_disk_full() {
+                format!("the disk is full ({self})")
+            } else if self.is_disk_failure() {
+                format!("the disk failed ({self})")
+            } else {
+                return None;
+            };
+            return Some((what, self.hint()));
+        }
         let (what, hint) = match self.sqlite_code()? {
             ErrorCode::DiskFull => ("the disk is full".to_owned(), "free space on it, then try again"),
             ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked => {
@@ -205,7 +215,7 @@ impl Error {
             ),
             _ => return None,
         };
-        Some((what, hint))
+        Some((what, hint.into()))
     }
 
     /// Whether the server has no room for another session.
