@@ -87,7 +87,9 @@ fn show(event: &WorkerEvent, is_json: bool) {
             return;
         }
         WorkerEvent::StorageFailed { request, why } => {
-            tell(&format!("flowglass: request {request}: {why}; waiting before the next try, longer after each failure"));
+            tell(&format!(
+                "flowglass: request {request}: {why}; waiting before the next try, longer after each failure"
+            ));
             return;
         }
         WorkerEvent::Resumed { request } => (request, "resumed", None),

@@ -112,7 +112,10 @@ impl Workspace {
                 // Files that were removed or replaced do not come back for this process.
                 self.check_writable()?;
             }
-            if options.until_idle && worker.running == 0 && let Some(why) = worker.failure.take() {
+            if options.until_idle
+                && worker.running == 0
+                && let Some(why) = worker.failure.take()
+            {
                 return Err(why);
             }
             let is_idle = matches!(resumed, Ok(0)) && !worker.pause.is_on();
