@@ -202,7 +202,7 @@ struct Worker {
     done: usize,
     /// Requests that could not be resumed, each with its newest event at that time and that time.
     skipped: HashMap<String, (u64, Instant)>,
-    /// Requests whose resume the storage refused; all others go first.
+    /// Requests that the storage failed, when they were resumed or later; all others go first.
     failed: HashSet<String>,
     last_expiry_poll: Option<Instant>,
     /// The last failure of the storage, until an end was stored.
@@ -276,7 +276,11 @@ impl Worker {
             self.last_expiry_poll = Some(Instant::now());
         }
         self.skipped.retain(|_, (_, since)| since.elapsed() < RETRY_AFTER);
-        rows.sort_by_key(|row| self.failed.contains(&row.id));
+        if !self.failed.is_empty() {
+            let listed: HashSet<&str> = rows.iter().map(|row| row.id.as_str()).collect();
+            self.failed.retain(|id| listed.contains(id.as_str()));
+            rows.sort_by_key(|row| self.failed.contains(&row.id));
+        }
         for row in rows {
             if count == room || options.stop.is_cancelled() {
                 break;
@@ -303,7 +307,6 @@ impl Worker {
                 // The next request would most likely fail, too. If only this one is damaged, the next try begins with
                 // another.
                 Err(why @ Fault::Storage { .. }) => {
-                    self.failed.insert(row.id.clone());
                     self.pause_after(row.id, why, report);
                     break;
                 }
@@ -323,6 +326,7 @@ impl Worker {
     /// Waits before anything is resumed again.
     fn pause_after(&mut self, request: String, why: Fault, report: &mut impl FnMut(WorkerEvent)) {
         self.failure = Some(why.clone());
+        self.failed.insert(request.clone());
         if self.pause.begin() {
             report(WorkerEvent::StorageFailed { request, why });
         }
