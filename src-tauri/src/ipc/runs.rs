@@ -21,7 +21,7 @@ pub(super) enum RunSort {
     Started,
     /// How long they took.
     Duration,
-    /// Tokens that models were told and said.
+    /// Input and output tokens.
     Tokens,
     /// What their model calls cost.
     Cost,

@@ -57,9 +57,9 @@ pub struct ComparedSide {
     pub items: u64,
     /// How many answers of models they got.
     pub model_calls: u64,
-    /// Tokens that models were told.
+    /// Input tokens.
     pub prompt_tokens: u64,
-    /// Tokens that models said.
+    /// Output tokens.
     pub completion_tokens: u64,
     /// Milliseconds from the beginning of its first block to the end of its last one, without the time between a fork
     /// and its origin. The request's row says how long the request took.
@@ -151,7 +151,7 @@ pub struct ComparedBlock {
     pub changes: u32,
     /// How many answers of models it got itself.
     pub model_calls: u32,
-    /// Tokens that models were told and said.
+    /// Input and output tokens.
     pub tokens: u64,
     /// Its first event.
     pub seq_start: u64,

@@ -20,7 +20,7 @@ pub struct RunRow {
     /// What a person noted about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub note: Option<String>,
-    /// Tokens that models were told and said in calls that it paid for itself: without those that a fork has in common
+    /// Input and output tokens in calls that it paid for itself: without those that a fork has in common
     /// with its origin, and answers that another sample of an experiment paid for.
     pub tokens: u64,
     /// What these calls cost in US dollars, as far as `prices` of `flowglass.json` knows the models; absent if it knows

@@ -43,11 +43,11 @@ pub struct VerifyQuery {
     pub files: Vec<PathBuf>,
     /// These requests; with none, all that the other fields select.
     pub requests: Vec<String>,
-    /// Only of this session.
+    /// Only requests of this session.
     pub session: Option<String>,
-    /// Only of this flow.
+    /// Only requests of this flow.
     pub flow: Option<String>,
-    /// Only with this status.
+    /// Only requests with this status.
     #[specta(type = Option<String>)]
     pub status: Option<RequestStatus>,
     /// Only those that began at or after this instant, in milliseconds since the epoch.

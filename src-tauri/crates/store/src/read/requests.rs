@@ -20,12 +20,12 @@ use crate::row::query::Filter;
 /// Selects requests.
 #[derive(Clone, Debug, Default)]
 pub struct RequestQuery {
-    /// Only of this session.
+    /// Only requests of this session.
     pub session: Option<String>,
     /// Only with this recorded status. Whether a process still runs a request is not known here: `Interrupted`, which
     /// is recorded only if the storage failed while the process lived, selects all requests that have not ended.
     pub status: Option<RequestStatus>,
-    /// Only of this flow.
+    /// Only requests of this flow.
     pub flow: Option<String>,
     /// Only of this action.
     pub action: Option<String>,

@@ -56,7 +56,7 @@ pub enum RunCondition {
     Tag(String),
     /// How long it took, in milliseconds. What has not ended took no time yet and is never found.
     Duration(Comparison, f64),
-    /// Tokens that models were told and said in calls that it paid for itself.
+    /// Input and output tokens in calls that it paid for itself.
     Tokens(Comparison, f64),
     /// What the model calls cost that it paid for itself, in US dollars. A request without a price is never found.
     Cost(Comparison, f64),

@@ -37,7 +37,7 @@ pub struct RunRow {
     pub words: Option<String>,
     /// Its tags, note and title.
     pub annotated: Annotated,
-    /// Tokens that models were told and said in calls that it paid for itself.
+    /// Input and output tokens in calls that it paid for itself.
     pub tokens: u64,
     /// What it used of each model in these calls: without those that a fork has in common with its origin, and answers
     /// that another sample of an experiment paid for.

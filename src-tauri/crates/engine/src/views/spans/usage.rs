@@ -8,9 +8,9 @@ use crate::model::event::Seq;
 pub struct Usage {
     /// How many answers it got.
     pub model_calls: u32,
-    /// Tokens that models were told.
+    /// Input tokens.
     pub prompt_tokens: u64,
-    /// Tokens that models said.
+    /// Output tokens.
     pub completion_tokens: u64,
 }
 

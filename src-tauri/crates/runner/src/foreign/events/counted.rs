@@ -13,7 +13,7 @@ use crate::foreign::facts::Facts;
 use crate::foreign::packed::PackedSpan;
 use crate::foreign::tables::Role;
 
-/// Tokens that models were told, and that they said.
+/// Input and output tokens.
 type Tokens = (u64, u64);
 
 /// What a span says of a call, as far as spans of one call have it in common.
