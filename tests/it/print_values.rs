@@ -257,44 +257,6 @@ export default defineFlow({ kind: "f", actions: { go: { inputSchema: z.any(), bl
     assert_eq!(found.get("notes"), None, "{found}");
 }
 
-/// A resource is what the block had read of it: what the others held then is not recorded. To ask is no read.
-#[test]
-fn an_expression_reads_the_resources_that_the_block_has_read() {
-    let flow = r#"import { defineResource } from "@flow-state-dev/core";
-const stateSchema = z.object({ n: z.number().default(4) });
-const doc = defineResource({ scope: "session", ref: "doc", stateSchema });
-const other = defineResource({ scope: "session", ref: "other", stateSchema });
-const go = handler({ name: "go", inputSchema: z.any(), outputSchema: z.any(), execute: async (_, ctx) => {
-  const before = 1;
-  const n = ctx.session.resources.doc.state.n;
-  await ctx.session.resources.doc.patchState({ n: n + before });
-  return n;
-} });
-const resources = { doc, other };
-export default defineFlow({ kind: "f", resources, actions: { go: { inputSchema: z.any(), block: go } } });
-"#;
-    let place = Place::with_flow(flow);
-    for (request, n) in [("q", 4), ("r", 5)] {
-        assert_eq!(place.get(&format!("run f go --user ada --session s --request {request}"))["output"], n);
-    }
-    let asked = |text: &str| {
-        let there = line(flow, text);
-        let words = ["doc", "other"].map(|name| format!("ctx.session.resources.{name}.state.n"));
-        let answer = print(&place, &[&there, &words[0], &words[1], "--request", "r"]).json();
-        let shown = |value: &Value| value.get("preview").unwrap_or(&value["error"]["message"]).clone();
-        [0, 1].map(|nth| shown(&answer["hits"][0]["values"][nth]).as_str().unwrap_or_default().to_owned())
-    };
-    let refused = |name: &str| {
-        format!(
-            "an expression only looks: the block has not read this resource before the statement (\"session/{name}\")"
-        )
-    };
-    assert_eq!(asked("const n ="), [refused("doc"), refused("other")]);
-    assert_eq!(asked("await ctx"), ["5".to_owned(), refused("other")]);
-    assert_eq!(asked("return n"), ["6".to_owned(), refused("other")]);
-    assert_eq!(place.ask("replay r").json()["identical"], true);
-}
-
 #[test]
 fn a_limit_of_nothing_is_refused() {
     let place = place();

@@ -67,19 +67,10 @@ impl Context {
         }
     }
 
-    /// Reads something for a question about this block: nothing is noted as read or recorded, and a resource that the
-    /// block has not looked at is refused.
-    pub fn read_aside<T>(&self, read: impl FnOnce() -> T) -> T {
-        self.transaction().set_asked(true);
-        let answer = read();
-        self.transaction().set_asked(false);
-        answer
-    }
-
     /// Notes that a callback read something that other blocks may change, so that a resume takes its result from the
     /// log.
     fn note_shared_read(&self) {
-        if let Some(call) = self.call.as_ref().filter(|call| !call.transaction.is_asked()) {
+        if let Some(call) = &self.call {
             call.note_shared_read();
         }
     }

@@ -28,13 +28,7 @@ pub(crate) fn install(ctx: &Ctx<'_>, shared: &Rc<Shared>, sync: SyncOp) -> rquic
         Function::new(ctx.clone(), move |ctx: Ctx<'_>, op: String, token: u32, payload: String| {
             let answer = match &seen.probe {
                 Some(probe) if op.starts_with("probe") => Ok(probe.sync(&seen, &op, token)),
-                Some(probe) => probe.check(&op, token).and_then(|()| {
-                    let cx = probe.is_question(token).then(|| seen.contexts.borrow().get(&token).cloned()).flatten();
-                    match cx {
-                        Some(cx) => cx.read_aside(|| sync(&seen, &op, token, &payload)),
-                        None => sync(&seen, &op, token, &payload),
-                    }
-                }),
+                Some(probe) => probe.check(&op, token).and_then(|()| sync(&seen, &op, token, &payload)),
                 None => sync(&seen, &op, token, &payload),
             };
             answer.map_err(|message| rquickjs::Exception::throw_message(&ctx, &message))

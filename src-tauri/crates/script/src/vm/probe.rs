@@ -103,14 +103,9 @@ impl Probe {
         self.probed.borrow().is_full
     }
 
-    /// Whether an expression runs now, or what one started.
-    pub(crate) fn is_question(&self, token: u32) -> bool {
-        self.expression_ends.get().is_some() || token == ASIDE
-    }
-
     /// Fails if an operation of the host may not be asked for now.
     pub(crate) fn check(&self, op: &str, token: u32) -> Result<(), String> {
-        let is_question = self.is_question(token);
+        let is_question = self.expression_ends.get().is_some() || token == ASIDE;
         if let Some(recorder) = self.recorder.as_ref().filter(|_| !is_question) {
             recorder.borrow_mut().asked(op);
         }

@@ -4,7 +4,7 @@
 //! operations until it ends; until then only the block itself and its children see them. Request, sequencer and
 //! block state are not part of it: see [`shared`](super::shared).
 
-use std::cell::{Cell, RefCell};
+use std::cell::RefCell;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -29,8 +29,6 @@ pub struct Transaction {
     views: RefCell<Vec<View>>,
     /// The reactions to its writes.
     due: RefCell<Vec<DueReaction>>,
-    /// Whether a question about the block reads it now, which leaves no trace.
-    is_asked: Cell<bool>,
 }
 
 /// Whether pending operations could be rebased onto a newer record.
@@ -90,20 +88,8 @@ impl Transaction {
         self.views.borrow().iter().map(|view| (view.key.clone(), view.base.version)).collect()
     }
 
-    /// Begins or ends a read of a question about the block.
-    pub(crate) fn set_asked(&self, is_asked: bool) {
-        self.is_asked.set(is_asked);
-    }
-
-    pub(crate) fn is_asked(&self) -> bool {
-        self.is_asked.get()
-    }
-
     /// Notes that the author's code has read a record: later writes may depend on what it read.
     pub(crate) fn note_read(&self, key: &ScopeKey) {
-        if self.is_asked.get() {
-            return;
-        }
         if let Some(view) = self.views.borrow_mut().iter_mut().find(|view| view.key == *key) {
             view.is_read = true;
         }
@@ -234,7 +220,7 @@ impl Transaction {
     /// Returns a copy of the pending writes, for a callback that may have to run again on top of them.
     pub(crate) fn copy(&self) -> Transaction {
         let (views, due) = (self.views.borrow().clone(), self.due.borrow().clone());
-        Transaction { views: RefCell::new(views), due: RefCell::new(due), ..Transaction::default() }
+        Transaction { queue: FifoMutex::default(), views: RefCell::new(views), due: RefCell::new(due) }
     }
 
     /// Moves the pending writes of another transaction into this one. The other keeps its views: it may go on reading

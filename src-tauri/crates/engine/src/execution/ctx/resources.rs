@@ -291,10 +291,6 @@ impl Context {
         if let Some(seen) = self.transaction().read(&at.record) {
             return Ok(seen);
         }
-        if self.transaction().is_asked() {
-            let text = "an expression only looks: the block has not read this resource before the statement";
-            return Err(FlowError::plain(format!("{text} (\"{}\")", at.title())));
-        }
         let missing = |found: &crate::model::log::Record| {
             let is_single = matches!(at.resource.shape, Shape::Single(_));
             let mut missing = match found.version {
