@@ -790,7 +790,7 @@ export type ComparedBlock = {
 	changes: number,
 	/**  How many answers of models it got itself. */
 	modelCalls: number,
-	/**  Tokens that models were told and said. */
+	/**  Input and output tokens. */
 	tokens: number,
 	/**  Its first event. */
 	seqStart: number,
@@ -2699,7 +2699,7 @@ export type RunRow = {
 	/**  What a person noted about it. */
 	note?: string | null,
 	/**
-	 *  Tokens that models were told and said in calls that it paid for itself: without those that a fork has in common
+	 *  Input and output tokens in calls that it paid for itself: without those that a fork has in common
 	 *  with its origin, and answers that another sample of an experiment paid for.
 	 */
 	tokens: number,
@@ -2718,7 +2718,7 @@ export type RunSort =
 "started" | 
 /**  How long they took. */
 "duration" | 
-/**  Tokens that models were told and said. */
+/**  Input and output tokens. */
 "tokens" | 
 /**  What their model calls cost. */
 "cost" | 
