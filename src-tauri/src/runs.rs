@@ -250,15 +250,15 @@ fn wait(workspace: &Arc<Workspace>, running: Running, wait: Wait) -> Result<Outc
     Ok(Outcome { json: result, text, code })
 }
 
-/// The error of a request that was cut off: it names the request, and how to continue it if the database was lost.
+/// The error of a request that was cut off: it names the request, and how to continue it.
 fn cut_off(fault: Fault, request: &str) -> Stop {
-    let cut = format!("; request \"{request}\" is interrupted after its last stored step");
-    match fault {
-        Fault::Storage { .. } => {
-            let next = format!("{cut}: when the database can be used again, run `flowglass resume {request}`");
-            Stop { fault: fault.followed_by(&next), code: exit::INTERRUPTED }
-        }
-        Fault::Internal { .. } => Stop::from(fault.followed_by(&cut)),
-        fault => Stop::from(fault),
-    }
+    let when = match fault {
+        Fault::Storage { .. } => "when the database can be used again, ",
+        Fault::Internal { .. } => "",
+        fault => return Stop::from(fault),
+    };
+    let next = format!(
+        "; request \"{request}\" is interrupted after its last stored step: {when}run `flowglass resume {request}`"
+    );
+    Stop { fault: fault.followed_by(&next), code: exit::INTERRUPTED }
 }
