@@ -168,8 +168,9 @@ fn a_resumed_turn_keeps_the_ids_of_its_calls() {
     let going = place.start(&line("r", "first.json"));
     place.until_status("r", "in_progress");
     place.until("the tool waits", |place| {
-        let begun = place.get("events r --kind block_started --path root/turn[0]:a/tool:slow[0.1]");
-        (!begun.as_array()?.is_empty()).then_some(())
+        // Refused until the block is there.
+        let begun = place.ask("events r --kind block_started --path root/turn[0]:a/tool:slow[0.1]");
+        (begun.code == Some(0) && !begun.json().as_array()?.is_empty()).then_some(())
     });
     going.kill();
     assert_eq!(place.get(&line("second", "second.json"))["output"]["response"], "second");
