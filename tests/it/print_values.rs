@@ -273,10 +273,10 @@ fn a_module_in_the_folder_of_flows_that_is_a_link_is_found_by_both_names() {
 const go = handler({ name: \"go\", inputSchema: z.any(), outputSchema: z.any(), execute: (n) => linked(n) });
 export default defineFlow({ kind: \"f\", actions: { go: { inputSchema: z.any(), block: go } } });\n",
     )
-    .file("shared/linked.ts", "export default function linked(n: number) {\n  return n + 1;\n}\n");
-    std::os::unix::fs::symlink("../shared/linked.ts", place.dir().join("flows/linked.ts")).expect("links can be made");
+    .file("common/linked.ts", "export default function linked(n: number) {\n  return n + 1;\n}\n");
+    std::os::unix::fs::symlink("../common/linked.ts", place.dir().join("flows/linked.ts")).expect("links can be made");
     assert_eq!(place.get("run f go --user ada --request r --input 2")["output"], 3);
-    for name in ["shared/linked.ts:2", "flows/linked.ts:2"] {
+    for name in ["common/linked.ts:2", "flows/linked.ts:2"] {
         assert_eq!(print(&place, &[name, "n"]).json()["hits"][0]["values"][0]["json"], 2, "{name}");
     }
 }

@@ -364,7 +364,7 @@ fn name_of(file: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// The mock script beside a flow: `x.mock.json` for `x.ts`.
+/// The mock script of a flow, in the same folder: `x.mock.json` for `x.ts`.
 pub(crate) fn mock_file(flow: &Path) -> PathBuf {
     flow.with_extension("mock.json")
 }

@@ -125,7 +125,7 @@ impl Running<'_> {
         }
         let told = result.clone().unwrap_or_else(|| ToolResult::failed("a hook took this call out"));
         let output = serde_json::Map::from_iter([("output".to_owned(), told.0.clone())]);
-        // A hook's reason is told in the message, and so by the item too.
+        // The message has the reason of a hook that changed the result; the item has the same one.
         let is_changed = result.as_ref().is_some_and(|result| *result != given);
         let failure = error.filter(|_| !is_changed).unwrap_or_else(|| told.to_error());
         let edited = path.and_then(|path| self.edited_arguments(&path));

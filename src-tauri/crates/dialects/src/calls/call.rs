@@ -118,8 +118,8 @@ fn edited(answer: &Resolved) -> Result<Value, FlowError> {
     }
 }
 
-/// The error of an edited Call that cannot run. As for any invalid answer, the person is told and the question stays
-/// open. The model is asked to correct only Calls that it wrote itself.
+/// The error of a Call that a person edited and that cannot run. The person sees it and the question stays open, as for
+/// any invalid answer. The model is asked to correct only Calls that it wrote itself.
 fn refused_answer(answer: &Resolved, error: &FlowError) -> FlowError {
     let text = format!("the answer to suspension {} is no call that can run: {}", answer.id, error.message);
     FlowError {

@@ -1,4 +1,4 @@
-//! Detached executions: a call that timed out still runs beside its retry, and its path now belongs to the retry.
+//! Detached executions: a call that timed out still runs while its retry runs, and its path now belongs to the retry.
 //!
 //! The result of such an execution, and everything inside it, is ignored. Must not decide what that means for a view.
 

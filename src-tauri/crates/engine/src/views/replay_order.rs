@@ -24,7 +24,7 @@ enum End {
     Memoized,
     /// It was cut off: the process died, or it waited for an answer.
     Cut,
-    /// It did not end, and its path began again beside it, as after a call that took too long. A replay begins both.
+    /// It did not end, and a retry began at its path, as after a time-out. A replay begins both.
     Left,
 }
 

@@ -103,7 +103,8 @@ impl Fault {
         Fault::Unavailable { message: message.into() }
     }
 
-    /// Of anything that should not happen. If a database made it that cannot be used, that is told as such.
+    /// A fault of anything that should not happen: `Storage` if the error says that a database cannot be used, else
+    /// `Internal`.
     pub(crate) fn internal(error: impl std::fmt::Display + 'static) -> Self {
         let stored = (&error as &dyn std::any::Any).downcast_ref::<store::Error>();
         let is_storage = stored.is_some_and(store::Error::is_of_disk);

@@ -84,7 +84,7 @@ impl Relay {
         Ok(Relay { listener, client: client.clone(), server: server.clone(), secret, limits, source })
     }
 
-    /// Returns the address of this relay that stands for an address of the server.
+    /// Returns the address of this relay that forwards to an address of the server.
     pub(super) fn address(&self, of: &Url) -> Result<String, Failure> {
         let port = self.listener.local_addr().map_err(|error| Failure::Impossible(error.to_string()))?.port();
         let query = of.query().map(|query| format!("?{query}")).unwrap_or_default();

@@ -72,7 +72,7 @@ impl Workspace {
         self.store.check_files().map_err(Fault::internal)
     }
 
-    /// Why nothing can be written now, as the window shows it. A folder that nobody trusts yet has a notice of its own.
+    /// Why nothing can be written now, as the window shows it. A folder that is not trusted has its own notice.
     pub(super) fn why_only_read(&self) -> Option<String> {
         let opened = self.unwritable.as_ref().filter(|_| self.trusted).map(Fault::to_string);
         opened.or_else(|| self.store.check_files().err().map(|removed| removed.to_string()))

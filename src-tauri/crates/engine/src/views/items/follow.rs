@@ -100,7 +100,8 @@ fn text_in(payload: &Map<String, Value>) -> Option<usize> {
     last_text(payload).map(str::len)
 }
 
-/// The last part of an item's text, to which pieces are added; empty if there is none. `None` if the item has no text.
+/// The last part of an item's text, at whose end new text is added: empty if the text has no part yet, `None` if the
+/// item has no text.
 pub fn last_text(payload: &Map<String, Value>) -> Option<&str> {
     let parts = payload.get("content").or_else(|| payload.get("summary"))?.as_array()?;
     Some(parts.last().and_then(|part| part.get("text")).and_then(Value::as_str).unwrap_or_default())
